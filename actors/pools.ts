@@ -43,6 +43,7 @@ export class ObservedPools {
   readonly #byProvider = new Groups();
   /** By the class or issuer that they name, seen or not. */
   readonly #byPolicy = new Groups();
+  readonly #byNamespace = new Groups();
   readonly #directory: ClaimsPorts['providers'];
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
@@ -65,7 +66,15 @@ export class ObservedPools {
 
   /** Those that work with the provider of this key; those that name none for the empty one. */
   usersOf(key: string): readonly (readonly [ActorId, PoolObject])[] {
-    return [...this.#byProvider.membersOf(key)].flatMap((id) => {
+    return this.#objectsOf(this.#byProvider.membersOf(key));
+  }
+
+  ofNamespace(namespace: string): readonly (readonly [ActorId, PoolObject])[] {
+    return this.#objectsOf(this.#byNamespace.membersOf(namespace));
+  }
+
+  #objectsOf(ids: Iterable<ActorId>): readonly (readonly [ActorId, PoolObject])[] {
+    return [...ids].flatMap((id) => {
       const pool = this.#pools.get(id);
       return pool ? [[id, pool] as const] : [];
     });
@@ -160,6 +169,7 @@ export class ObservedPools {
     this.#claims.anew();
     this.#byPolicy.set(id, pool.ref.kind === 'RoutedIP' ? this.policies.askedBy(pool) : null);
     this.#byProvider.set(id, this.providerOf(pool));
+    this.#byNamespace.set(id, pool.ref.namespace);
     return this.#ownership.put(id, pool, this.#claims.keysOf(id, pool));
   }
 
@@ -170,6 +180,7 @@ export class ObservedPools {
     this.#pools.delete(id);
     this.#claims.anew();
     this.#byProvider.set(id, null);
+    this.#byNamespace.set(id, null);
     this.#byPolicy.set(id, null);
     this.#facts.delete(id);
     this.#hindrances.delete(id);

@@ -1,4 +1,5 @@
-import { createdAt } from '../machines/creation.ts';
+import { asBegun, createdAt } from '../machines/creation.ts';
+import { sourceOf } from '../machines/exposure.ts';
 import type { PoolContext, Room } from '../machines/pool.ts';
 import { type Evidence, hasBegun, isIdle, type Keeper, type Limit, type Settled, settle, standingOf } from '../machines/quota.ts';
 import type { ActorId, Address, Finding, Kept } from '../machines/types.ts';
@@ -33,34 +34,45 @@ interface Listed {
   readonly askedAt: number;
 }
 
+/** What has happened in a namespace that is not written down yet. */
+interface News {
+  /** What was made for its objects, be they gone by now or not. */
+  readonly made: readonly Kept[];
+  /** Uids of those that are gone and have left no address that nobody knows of. */
+  readonly ended: readonly string[];
+}
+
 /** One look at a namespace. */
 interface Look {
-  readonly namespace: string;
   readonly keepers: ReadonlyMap<ActorId, Keeper>;
-  readonly left: readonly Kept[] | undefined;
+  readonly news: News | undefined;
   readonly settled: Settled;
 }
 
 /** Says who may create one address more, in the one place where that is decided: in the leader, before a creation is intended, and written down before it is said. Each look
- *  reads the ledger, brings the namespaces that are due up to date, and writes it if nobody else has meanwhile; so two leaders cannot both give away the last place. */
+ *  reads what is written down of one namespace, brings it up to date, and writes it if nobody else has meanwhile; so two leaders cannot both give away the last place. */
 export class Quota implements Observer {
   readonly #ports: QuotaPorts;
   readonly #due = new Set<string>();
-  /** To the object of which uid a place is given that it has not used yet. */
+  /** The places that are given and not used yet, each for one object and the class or issuer by which it counts. */
   readonly #granted = new Map<ActorId, string>();
   readonly #refused = new Map<ActorId, Finding>();
   /** When an address was made for somebody in this term, ms since the epoch. */
   readonly #madeAt = new Map<Address, number>();
-  /** What was made for objects that are gone, by namespace, until it is written down. */
-  readonly #left = new Map<string, readonly Kept[]>();
+  /** By namespace. */
+  readonly #news = new Map<string, News>();
   readonly #deleted = new Set<Address>();
-  readonly #ended = new Set<string>();
   /** An address may be somewhere that nobody knows of. */
   readonly #unclear = new Set<ActorId>();
   readonly #lists = new Map<string, Listed>();
   #isOpen = false;
   #isLooking = false;
-  #isFailing = false;
+  /** Namespaces of which nothing can be written down for now. */
+  readonly #failing = new Set<string>();
+  /** Those of them that are tried again after a while. */
+  readonly #waiting = new Set<string>();
+  /** What living objects name, as long as one round of looks lasts. */
+  #named: ReadonlySet<Address> | null = null;
   #round = 0;
 
   constructor(ports: QuotaPorts) {
@@ -77,8 +89,8 @@ export class Quota implements Observer {
   reset(): void {
     this.#isOpen = false;
     this.#round += 1;
-    for (const each of [this.#due, this.#granted, this.#refused, this.#madeAt, this.#left, this.#deleted, this.#ended, this.#unclear])
-      each.clear();
+    for (const each of [this.#due, this.#granted, this.#refused, this.#madeAt, this.#news, this.#deleted, this.#unclear]) each.clear();
+    for (const each of [this.#failing, this.#waiting]) each.clear();
   }
 
   /** Whoever was refused may have room by now: an entry was taken out by hand, or an address is gone at its provider. */
@@ -95,7 +107,7 @@ export class Quota implements Observer {
   /** Whether the namespace of an object may keep one more; null where there is no limit. */
   roomOf(id: ActorId, pool: PoolObject): Room | null {
     if (this.#limitsOf(pool).length === 0) return null;
-    if (this.#granted.get(id) === pool.ref.uid) return { isGranted: true };
+    if (this.#granted.get(id) === placeFor(pool.ref.uid, this.#sourceOf(pool))) return { isGranted: true };
     const refusal = this.#refused.get(id);
     return { isGranted: false, ...(refusal && { refusal }) };
   }
@@ -123,25 +135,37 @@ export class Quota implements Observer {
       this.#deleted.delete(address);
     }
     if (was && hasBegun(was) && events.some((type) => type.endsWith('.actor.announce'))) this.#unclear.add(cell);
-    const pool = this.#ports.pools.all.get(cell);
+    const pool = this.#ports.pools.all.get(cell) ?? null;
+    // An address that is ours now may be given up in the next turn: it counts from here on.
+    if (is && made.length > 0) this.#note(cell, this.#madeFor({ ...is, created: made }, pool));
     if (is === null) this.#ends(cell, was);
-    else if (this.#granted.has(cell) && (hasBegun(is) || isIdle(is))) {
-      // Used, or not wanted any more. Until its cell has heard so it may still begin, and its place is kept.
+    else if (this.#isPlaceOver(cell, is)) {
       this.#granted.delete(cell);
       this.#tell(cell);
     }
-    const isLimited = pool !== undefined && this.#limitsOf(pool).length > 0;
-    const isOther = was === null || is === null || (isLimited && standingOf(was) !== standingOf(is));
+    const isLimited = pool !== null && this.#limitsOf(pool).length > 0;
+    const isOther = was === null || is === null || (isLimited && standsOtherwise(was, is));
     if (made.length > 0 || isOther || was?.created !== is?.created) this.#request(namespaceOf(cell));
   }
 
+  /** Used, or not wanted any more, or not by this class. Until its cell has heard so it may still begin, and its place is kept. */
+  #isPlaceOver(cell: ActorId, is: PoolContext): boolean {
+    const place = this.#granted.get(cell);
+    return place !== undefined && (hasBegun(is) || isIdle(is) || place !== placeFor(is.ref.uid, ownerOf(is, '').source));
+  }
+
   #ends(cell: ActorId, was: PoolContext | null): void {
-    const namespace = namespaceOf(cell);
     this.#granted.delete(cell);
     this.#refused.delete(cell);
     if (!was) return;
-    if (!hasBegun(was) && !this.#unclear.delete(cell)) this.#ended.add(was.ref.uid);
-    this.#left.set(namespace, [...(this.#left.get(namespace) ?? []), ...this.#madeFor(cell, was, null)]);
+    const isOver = !hasBegun(was) && !this.#unclear.delete(cell);
+    this.#note(cell, this.#madeFor(was, this.#ports.pools.all.get(cell) ?? null), isOver ? [was.ref.uid] : []);
+  }
+
+  #note(cell: ActorId, made: readonly Kept[], ended: readonly string[] = []): void {
+    const namespace = namespaceOf(cell);
+    const { made: before = [], ended: over = [] } = this.#news.get(namespace) ?? {};
+    this.#news.set(namespace, { made: [...before, ...made], ended: [...over, ...ended] });
   }
 
   #request(namespace: string): void {
@@ -153,77 +177,78 @@ export class Quota implements Observer {
     if (this.#isLooking || !this.#isOpen || !this.#ports.ledger) return;
     this.#isLooking = true;
     const round = this.#round;
-    while (this.#due.size > 0 && round === this.#round) {
-      const due = [...this.#due];
-      this.#due.clear();
+    // What becomes due meanwhile is looked at last.
+    for (const namespace of this.#due) {
+      this.#due.delete(namespace);
       try {
-        await this.#settle(due, round);
-        this.#isFailing = false;
+        await this.#settle(namespace, round);
       } catch (error) {
-        if (round === this.#round) this.#failed(due, error);
-        break;
+        if (round === this.#round) this.#failed(namespace, error);
       }
+      if (round !== this.#round) break;
     }
+    this.#named = null;
     this.#isLooking = false;
     // Another term has begun meanwhile.
     if (round !== this.#round) void this.#look();
   }
 
-  #failed(due: readonly string[], error: unknown): void {
+  #failed(namespace: string, error: unknown): void {
     const why = error instanceof Error ? error.message : String(error);
-    if (!this.#isFailing) this.#ports.log.warn('what namespaces keep could not be written down', { error: why });
-    this.#isFailing = true;
-    for (const namespace of due) {
-      for (const [id, keeper] of this.#keepersIn(namespace)) {
-        const message = `it cannot be told whether namespace ${namespace} may keep one address more: ${why}`;
-        if (keeper.standing === 'asks' && keeper.limits.length > 0) this.#refuse(id, { reason: 'AddressLedgerUnavailable', message });
-      }
+    if (!this.#failing.has(namespace)) this.#ports.log.warn('what a namespace keeps could not be written down', { namespace, error: why });
+    this.#failing.add(namespace);
+    for (const [id, keeper] of this.#keepersIn(namespace)) {
+      const message = `it cannot be told whether namespace ${namespace} may keep one address more: ${why}`;
+      if (keeper.standing === 'asks' && keeper.limits.length > 0) this.#refuse(id, { reason: 'AddressLedgerUnavailable', message });
     }
+    if (this.#waiting.has(namespace)) return;
+    this.#waiting.add(namespace);
+    const round = this.#round;
     this.#ports.clock.after(AGAIN_MS, () => {
-      for (const namespace of this.#isOpen ? due : []) this.#request(namespace);
+      if (round !== this.#round) return;
+      this.#waiting.delete(namespace);
+      this.#request(namespace);
     });
   }
 
-  async #settle(due: readonly string[], round: number): Promise<void> {
+  async #settle(namespace: string, round: number): Promise<void> {
     const { ledger } = this.#ports;
-    const before = await ledger?.read();
+    const before = await ledger?.read(namespace);
     if (!ledger || !before || round !== this.#round) return;
-    const evidence = this.#evidence();
-    const looks = due.map((namespace) => this.#lookAt(namespace, before.namespaces[namespace] ?? [], evidence));
-    const others = Object.entries(before.namespaces).filter(([namespace]) => !due.includes(namespace));
-    const own = looks.flatMap(({ namespace, settled }) => (settled.kept.length > 0 ? [[namespace, settled.kept] as const] : []));
-    const namespaces = Object.fromEntries([...others, ...own].sort(([a], [b]) => (a < b ? -1 : 1)));
-    const isWritten = isSameJson(namespaces, before.namespaces) || (await ledger.write({ namespaces, version: before.version }));
+    const look = this.#lookAt(namespace, before.kept);
+    const { kept } = look.settled;
+    const isWritten = isSameJson(kept, before.kept) || (await ledger.write(namespace, { kept, version: before.version }));
     if (round !== this.#round) return;
-    if (isWritten) for (const look of looks) this.#decided(look);
-    else for (const namespace of due) this.#due.add(namespace);
+    this.#failing.delete(namespace);
+    if (isWritten) this.#decided(namespace, look);
+    else this.#due.add(namespace);
   }
 
-  #lookAt(namespace: string, before: readonly Kept[], evidence: Evidence): Look {
+  #lookAt(namespace: string, before: readonly Kept[]): Look {
     const keepers = this.#keepersIn(namespace);
-    const left = this.#left.get(namespace);
-    const noted = new Set(before.map(({ address }) => address));
-    const all = [...before, ...(left ?? []).filter(({ address }) => !noted.has(address))];
-    return { namespace, keepers, left, settled: settle(namespace, all, [...keepers.values()], evidence) };
-  }
-
-  #evidence(): Evidence {
-    let named: ReadonlySet<Address> | null = null;
+    const news = this.#news.get(namespace);
     const isNamed = (address: Address): boolean => {
-      named ??= this.#ports.pools.namedBeside('');
-      return named.has(address);
+      this.#named ??= this.#ports.pools.namedBeside('');
+      return this.#named.has(address);
     };
-    return { isGone: (kept) => this.#isGone(kept), ended: this.#ended, isNamed, now: this.#ports.clock.now() };
+    const evidence: Evidence = {
+      isGone: (kept) => this.#isGone(kept),
+      made: news?.made ?? [],
+      ended: new Set(news?.ended),
+      isNamed,
+      now: this.#ports.clock.now(),
+    };
+    return { keepers, news, settled: settle(namespace, before, [...keepers.values()], evidence) };
   }
 
   /** It is written down: now it may be said. */
-  #decided({ namespace, keepers, left, settled: { granted, refused } }: Look): void {
-    if (this.#left.get(namespace) === left) this.#left.delete(namespace);
-    for (const [id, { uid }] of keepers) {
+  #decided(namespace: string, { keepers, news, settled: { granted, refused } }: Look): void {
+    if (this.#news.get(namespace) === news) this.#news.delete(namespace);
+    for (const [id, { uid, source }] of keepers) {
       const refusal = refused.get(uid);
       if (refusal) this.#refuse(id, refusal);
       else if (this.#refused.delete(id) || granted.has(uid)) {
-        if (granted.has(uid)) this.#granted.set(id, uid);
+        if (granted.has(uid)) this.#granted.set(id, placeFor(uid, source));
         this.#tell(id);
       }
     }
@@ -249,29 +274,29 @@ export class Quota implements Observer {
 
   #keepersIn(namespace: string): ReadonlyMap<ActorId, Keeper> {
     const keepers = new Map<ActorId, Keeper>();
-    for (const [id, pool] of this.#ports.pools.all) {
-      if (pool.ref.namespace !== namespace || !isPool(id)) continue;
-      const context = contextOf(this.#ports.recordsOf(id)?.get(id) ?? null);
+    for (const [id, pool] of this.#ports.pools.ofNamespace(namespace)) {
+      const context = isPool(id) ? contextOf(this.#ports.recordsOf(id)?.get(id) ?? null) : null;
       if (context?.ref.uid !== pool.ref.uid) continue;
-      const { owner, uid, source, provider } = this.#ownerOf(context, pool);
-      const standing = this.#granted.get(id) === uid ? 'holds' : standingOf(context);
-      const made = this.#madeFor(id, context, pool);
+      const { owner, uid, source, provider } = ownerOf(context, this.#sourceOf(pool));
+      // What it has not heard of yet it does not ask for: it goes by the class or issuer of before.
+      const isOther = source !== this.#sourceOf(pool) && standingOf(context) === 'asks';
+      const isGranted = this.#granted.get(id) === placeFor(uid, source);
+      const standing = isGranted ? 'holds' : isOther ? 'none' : standingOf(context);
+      const made = this.#madeFor(context, pool);
       keepers.set(id, { owner, uid, source, provider, since: pool.createdAt, standing, made, limits: this.#limitsOf(pool) });
     }
     return keepers;
   }
 
-  #madeFor(id: ActorId, context: PoolContext, pool: PoolObject | null): readonly Kept[] {
+  #madeFor(context: PoolContext, pool: PoolObject | null): readonly Kept[] {
     if (context.spec?.exposes?.group) return [];
-    const owner = this.#ownerOf(context, pool ?? this.#ports.pools.all.get(id) ?? null);
+    const owner = ownerOf(context, pool ? this.#sourceOf(pool) : '');
     return context.created.map((address) => ({ address, ...owner, since: this.#madeAt.get(address) ?? 0 }));
   }
 
-  #ownerOf(context: PoolContext, pool: PoolObject | null): Omit<Kept, 'address' | 'since'> {
-    const { ref, spec } = context;
-    const policy = pool && ref.kind === 'RoutedIP' ? this.#ports.pools.policies.servesFor(pool)?.ref : null;
-    const { kind = '', name = '' } = policy ?? spec?.exposes?.source ?? {};
-    return { owner: `${ref.kind}/${ref.name}`, uid: ref.uid, source: kind && `${kind}/${name}`, provider: createdAt(context) };
+  /** The class or issuer by which it counts as it is seen now. */
+  #sourceOf(pool: PoolObject): string {
+    return pool.ref.kind === 'RoutedIP' ? named(sourceOf(this.#ports.pools.policies.factOf(pool))) : '';
   }
 
   #limitsOf(pool: PoolObject): readonly Limit[] {
@@ -284,6 +309,22 @@ export class Quota implements Observer {
 }
 
 const contextOf = (record: ActorRecord | null): PoolContext | null => (record ? (record.snapshot.context as unknown as PoolContext) : null);
+
+const named = (source: ReturnType<typeof sourceOf>): string => (source?.kind ? `${source.kind}/${source.name}` : '');
+
+/** By which class or issuer it counts its cell says, if it was told of one. */
+function ownerOf(context: PoolContext, seen: string): Omit<Kept, 'address' | 'since'> {
+  const { ref } = context;
+  const source = named(asBegun(context).spec?.exposes?.source ?? null) || seen;
+  return { owner: `${ref.kind}/${ref.name}`, uid: ref.uid, source, provider: createdAt(context) };
+}
+
+/** A place by one class is none by another. */
+const placeFor = (uid: string, source: string): string => `${uid} ${source}`;
+
+/** Whether it has to be looked at anew what it may keep: where there was no limit before, nobody has. */
+const standsOtherwise = (was: PoolContext, is: PoolContext): boolean =>
+  standingOf(was) !== standingOf(is) || !was.room !== !is.room || ownerOf(was, '').source !== ownerOf(is, '').source;
 
 /** The job that gives an address back has ended, and has deleted it. */
 const isDeletion = ({ chart, heard }: Transition): boolean =>

@@ -30,7 +30,7 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
   const context = event.bound ? bindShown(former, event.bound) : unboundOf(former, event.conflicts);
   const known = withExposed(context, { guarded, deleteAdopted });
   const { barred, ...open } = event.spec as RoutedIPFact;
-  const checked = checkRoutedIP({ ...open, ...(barred && !context.exposed?.bound && { barred }) }, event.registry);
+  const checked = checkRoutedIP({ ...open, ...(barred && !isServedBy(context, open) && { barred }) }, event.registry);
   if (!checked.spec) {
     if (checked.keeps && context.spec && context.error === null)
       return {
@@ -47,6 +47,12 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
   if (moved !== null) return { context: withExposed(known, { reason: 'InvalidSpec' }), checked: { spec: null, error: moved } };
   return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec, isLeaving) };
 }
+
+/** Whoever has an address of a class keeps it, and no other class serves him by it. After the records were lost nobody knows which one it was: then it is the present one. */
+const isServedBy = ({ spec, exposed }: PoolContext, fact: RoutedIPFact): boolean =>
+  exposed !== null && exposed.bound !== null && (!spec?.exposes || isSame(spec.exposes.source, sourceOf(fact)));
+
+const isSame = (a: ReturnType<typeof sourceOf>, b: ReturnType<typeof sourceOf>): boolean => a?.kind === b?.kind && a?.name === b?.name;
 
 /** The last valid spec with the addresses that the RoutedIP names now: those that it named before may belong to others. */
 const keeping = ({ exposed }: PoolContext, spec: PoolSpec, ips: readonly Address[]): PoolSpec =>

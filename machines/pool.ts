@@ -353,8 +353,10 @@ const leadsSomewhere = (context: PoolContext): boolean => {
   return candidates.some(({ region }) => region === '' || spec.region === '' || region === spec.region);
 };
 
+/** What a class or an issuer said before it became invalid goes on for the address that is there: another one is made by none, whose limits nobody could tell. */
 const mayCreate = (context: PoolContext): boolean =>
   isPrimed(context) &&
+  !context.exposed?.policyError &&
   !isPaused(context) &&
   lacks(context) &&
   !context.exposed?.trouble &&

@@ -32,6 +32,8 @@ export interface Keeper extends Omit<Kept, 'address' | 'since'> {
 export interface Evidence {
   /** The address is not at its provider any more. */
   readonly isGone: (kept: Kept) => boolean;
+  /** What was made since it was written. */
+  readonly made: readonly Kept[];
   /** Objects that are gone and have left no address that nobody knows of. */
   readonly ended: ReadonlySet<string>;
   /** Living objects have it or ask for it. */
@@ -68,9 +70,7 @@ export const isIdle = (context: PoolContext): boolean => hasRoom(context) && !is
 /** Brings what is written down of a namespace up to date, and gives places to those that ask, the oldest first, as long as every limit of theirs has room. Whoever makes an
  *  address already has a place, whatever the limit says by now. */
 export function settle(namespace: string, before: readonly Kept[], keepers: readonly Keeper[], evidence: Evidence): Settled {
-  const made = new Map(keepers.flatMap(({ made }) => made).map((each) => [each.address, each]));
-  for (const kept of before) if (kept.address !== null) made.set(kept.address, kept);
-  const addresses = [...made.values()].filter((kept) => !evidence.isGone(kept));
+  const addresses = addressesIn(before, keepers, evidence);
   const known = new Map(keepers.map((keeper) => [keeper.uid, keeper]));
   const isOver = ({ uid }: Kept): boolean => evidence.ended.has(uid) || (known.has(uid) && known.get(uid)?.standing !== 'holds');
   const places = before.filter((kept) => kept.address === null && !isOver(kept));
@@ -80,15 +80,30 @@ export function settle(namespace: string, before: readonly Kept[], keepers: read
   const kept = [...addresses, ...places];
   const granted = new Set<string>();
   const refused = new Map<string, Finding>();
-  for (const keeper of keepers.filter(({ standing }) => standing === 'asks').sort(byAge)) {
-    const full = keeper.limits.find((limit) => countOf(kept, limit) >= limit.most);
-    if (full) refused.set(keeper.uid, refusal(namespace, kept, full, keepers, evidence));
+  // Of a limit that is reached so many may hear that it is found out, and said, once.
+  const full = new Map<string, Finding>();
+  for (const keeper of keepers.filter(({ standing, limits }) => standing === 'asks' && limits.length > 0).sort(byAge)) {
+    for (const limit of keeper.limits)
+      if (!full.has(limit.name) && countOf(kept, limit) >= limit.most)
+        full.set(limit.name, refusal(namespace, kept, limit, keepers, evidence));
+    const why = keeper.limits.flatMap(({ name }) => full.get(name) ?? [])[0];
+    if (why) refused.set(keeper.uid, why);
     else {
       granted.add(keeper.uid);
       kept.push(placeOf(keeper, evidence));
     }
   }
   return { kept: kept.sort(inOrder), granted, refused };
+}
+
+/** All that were made and are there still. */
+function addressesIn(before: readonly Kept[], keepers: readonly Keeper[], evidence: Evidence): readonly Kept[] {
+  // An address counts by the class by which its place was taken, whatever class its object has by the time it is there.
+  const taken = new Map(before.flatMap((kept) => (kept.address === null ? [[kept.uid, kept.source]] : [])));
+  const news = [...keepers.flatMap(({ made }) => made), ...evidence.made];
+  const made = new Map(news.map((each) => [each.address, { ...each, source: taken.get(each.uid) ?? each.source }]));
+  for (const kept of before) if (kept.address !== null) made.set(kept.address, kept);
+  return [...made.values()].filter((kept) => !evidence.isGone(kept));
 }
 
 const byAge = (a: Keeper, b: Keeper): number => a.since - b.since || (a.uid < b.uid ? -1 : 1);

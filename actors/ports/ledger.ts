@@ -1,16 +1,16 @@
 import type { Kept } from '../../machines/types.ts';
 
-/** What namespaces keep at providers, written down where no tenant can change it and where it outlives every store. */
+/** What a namespace keeps at providers, written down where no tenant can change it and where it outlives every store. */
 export interface Ledger {
-  /** By namespace; of one that keeps nothing nothing is said. */
-  readonly namespaces: Readonly<Record<string, readonly Kept[]>>;
-  /** Names what was read; null for a ledger that is not there. */
+  readonly kept: readonly Kept[];
+  /** Names what was read; null where nothing was written yet. */
   readonly version: string | null;
 }
 
+/** Of each namespace by itself: one whose ledger is full or in disorder keeps nobody else from anything. */
 export interface LedgerStore {
   /** @throws Error when it cannot be read: Unreachable, or a right is missing */
-  read(): Promise<Ledger>;
-  /** In the place of what was read under that version. False when somebody else has written since, and nothing was written. @throws Error as above */
-  write(ledger: Ledger): Promise<boolean>;
+  read(namespace: string): Promise<Ledger>;
+  /** In the place of what was read under that version. False when somebody else has written since, and nothing was written. @throws Error as above, or when it is too long */
+  write(namespace: string, ledger: Ledger): Promise<boolean>;
 }

@@ -1,37 +1,44 @@
 import { Unreachable } from '../../actors/errors.ts';
 import type { Ledger, LedgerStore } from '../../actors/ports/ledger.ts';
 
+type Namespaces = Readonly<Record<string, Ledger['kept']>>;
+
 /** The ledger of a cluster in memory, which all processes share; it outlives each of them. */
 export interface MemoryLedger extends LedgerStore {
   /** What stands there. */
-  current(): Ledger['namespaces'];
+  current(): Namespaces;
   /** As somebody who may edits it by hand. */
-  edit(change: (namespaces: Ledger['namespaces']) => Ledger['namespaces']): void;
+  edit(change: (namespaces: Namespaces) => Namespaces): void;
   /** A process's way to it: one that is dead is answered no more, and writes nothing. */
   connect(isDead: () => boolean): LedgerStore;
-  goDown(): void;
+  /** For all namespaces, or for this one. */
+  goDown(namespace?: string): void;
   comeBack(): void;
+  /** How often it was read. */
+  reads(): number;
 }
 
 export const memoryLedger = (): MemoryLedger => {
-  let namespaces: Ledger['namespaces'] = {};
+  let namespaces: Namespaces = {};
   let version = 0;
-  let down = false;
-  const replace = (next: Ledger['namespaces']): void => {
+  let reads = 0;
+  let down: string | boolean = false;
+  const replace = (next: Namespaces): void => {
     namespaces = structuredClone(next);
     version += 1;
   };
-  const assertUp = (): void => {
-    if (down) throw new Unreachable('memory ledger: switched off');
+  const assertUp = (namespace: string): void => {
+    if (down === true || down === namespace) throw new Unreachable('memory ledger: switched off');
   };
-  const read = async (): Promise<Ledger> => {
-    assertUp();
-    return { namespaces, version: String(version) };
+  const read = async (namespace: string): Promise<Ledger> => {
+    reads += 1;
+    assertUp(namespace);
+    return { kept: namespaces[namespace] ?? [], version: String(version) };
   };
-  const write = async (ledger: Ledger): Promise<boolean> => {
-    assertUp();
+  const write = async (namespace: string, ledger: Ledger): Promise<boolean> => {
+    assertUp(namespace);
     if (ledger.version !== String(version)) return false;
-    replace(ledger.namespaces);
+    replace({ ...namespaces, [namespace]: ledger.kept });
     return true;
   };
   const never = new Promise<never>(() => undefined);
@@ -39,16 +46,17 @@ export const memoryLedger = (): MemoryLedger => {
     read,
     write,
     connect: (isDead) => ({
-      read: () => (isDead() ? never : read()),
-      write: (ledger) => (isDead() ? never : write(ledger)),
+      read: (namespace) => (isDead() ? never : read(namespace)),
+      write: (namespace, ledger) => (isDead() ? never : write(namespace, ledger)),
     }),
     current: () => namespaces,
     edit: (change) => replace(change(namespaces)),
-    goDown: () => {
-      down = true;
+    goDown: (namespace) => {
+      down = namespace ?? true;
     },
     comeBack: () => {
       down = false;
     },
+    reads: () => reads,
   };
 };

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { node } from '../support/world.ts';
+import { node, PROVIDER } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld } from './routed-world.ts';
 
@@ -57,6 +57,27 @@ describe('a class for some namespaces', () => {
     await world.stable(ref, assignedNode === 'a' ? 'b' : 'a', 2 * MINUTE);
     expect(world.statusOf(ref).routedIP).toBe(routedIP);
     expect(world.reasonOf(ref)).toBe('Assigned');
+  });
+
+  test('is for nobody who comes to it with an address that another issuer has got him', async ({ open }) => {
+    const world = open();
+    world.setClass({ ...SHOPS, allowCrossNamespace: true });
+    world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'own', spec: { issuerClass: PROVIDER, region: 'nyc3' } });
+    world.setNode(node('a'), node('b'));
+    world.setWeb('shop', ['a', 'b']);
+    world.namespaces.set('web', { team: 'others' });
+    await world.leader();
+    const ref = world.setRoutedIP('shop', { className: null, issuerRef: { name: 'own' } });
+    await world.stable(ref);
+    const before = world.firewall();
+    world.setRoutedIP('shop');
+    await world.untilReason(ref, 'NamespaceNotSelected');
+    await world.clock.advance(5 * MINUTE);
+    expect(world.firewall()).toEqual(before);
+    expect(world.holderOf(String(world.statusOf(ref).routedIP))).not.toBeNull();
+    world.namespaces.set('web', { team: 'shops' });
+    await world.stable(ref);
+    await world.clock.runUntil(() => world.firewall().nodes.length > 0, MINUTE);
   });
 
   test('waits while the labels cannot be read, and says so', async ({ open }) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
-import { LEDGER_NAME } from '../../adapters/kubernetes/ledger.ts';
+import { ledgerName } from '../../adapters/kubernetes/ledger.ts';
 import { tokenAccess } from '../../adapters/kubernetes/token-access.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, installCrds, installRoles, type KubeObject, objectsIn, objectsInText, pathOf } from '../support/kube-apply.ts';
@@ -174,9 +174,9 @@ describe('the operator with the shipped roles', () => {
 
   test('may write down which addresses were made for each namespace', async () => {
     const maps = `/api/v1/namespaces/${OPERATOR}/configmaps`;
-    expect(await asOperator('POST', maps, { metadata: { name: LEDGER_NAME } })).toBe(201);
-    const { body } = await cluster.send(`${maps}/${LEDGER_NAME}`, { token });
-    expect(await asOperator('PUT', `${maps}/${LEDGER_NAME}`, { ...body, data: { web: '203.0.113.7' } })).toBe(200);
+    expect(await asOperator('POST', maps, { metadata: { name: ledgerName('web') } })).toBe(201);
+    const { body } = await cluster.send(`${maps}/${ledgerName('web')}`, { token });
+    expect(await asOperator('PUT', `${maps}/${ledgerName('web')}`, { ...body, data: { addresses: '203.0.113.7' } })).toBe(200);
   });
 
   test.each([
@@ -241,7 +241,7 @@ describe('the operator with the shipped roles', () => {
       ...['list', 'watch'].map((verb) => `${verb} paas.org/virtualips`),
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
-      'create configmaps',
+      ...['create', 'get', 'update'].map((verb) => `${verb} configmaps`),
       ...['list', 'watch'].map((verb) => `${verb} namespaces`),
       ...['get', 'list', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),
       // Whether Pod security is enforced where its Jobs are.

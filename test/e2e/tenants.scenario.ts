@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { LEDGER_NAME } from '../../adapters/kubernetes/ledger.ts';
+import { ledgerName } from '../../adapters/kubernetes/ledger.ts';
 import { type Routed, routedStageOnce } from './routed.ts';
 import { NAMESPACE } from './routed-objects.ts';
 
@@ -24,8 +24,8 @@ export const tenantScenarios = () =>
 
     const ledger = async ({ stage }: Routed): Promise<string> => {
       const maps = await stage.target.client.list('v1', 'ConfigMap', {});
-      const found = maps.find(({ metadata }) => (metadata as { readonly name?: string }).name === LEDGER_NAME);
-      return (found as { readonly data?: Readonly<Record<string, string>> } | undefined)?.data?.[NAMESPACE] ?? '';
+      const found = maps.find(({ metadata }) => (metadata as { readonly name?: string }).name === ledgerName(NAMESPACE));
+      return (found as { readonly data?: Readonly<Record<string, string>> } | undefined)?.data?.addresses ?? '';
     };
 
     test('is not served by a class for others, until that lets it in', async () => {
