@@ -132,7 +132,14 @@ export interface StoredCell {
 }
 
 /** Names of what may be wrong with a store: labels of a series. */
-export const STORE_FAULTS = ['OldVersion', 'EvictingPolicy', 'UnknownPolicy', 'NoAppendOnlyFile', 'AcknowledgesAlone'] as const;
+export const STORE_FAULTS = [
+  'OldVersion',
+  'EvictingPolicy',
+  'UnknownPolicy',
+  'NoAppendOnlyFile',
+  'AcknowledgesAlone',
+  'ForeignValues',
+] as const;
 
 export interface StoreFault {
   readonly reason: (typeof STORE_FAULTS)[number];

@@ -147,11 +147,15 @@ function keptOf(cell: ActorId, records: StoredCell['records'], ports: TakeoverPo
 
 // ---------------------------------------------------------------- both
 
+/** No record is written so often: counting goes on from a version that can be counted on. */
+const FAR_VERSION = 1e12;
+
 async function replace(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>, store: RecordStore, term: number): Promise<StoredCell> {
   const stored = await store.load(cell);
   const versionOf = (actor: ActorId): number => stored?.records[actor]?.version ?? 0;
+  const after = (...versions: number[]): number => Math.max(0, ...versions.filter((version) => version < FAR_VERSION)) + 1;
   const newer = Object.fromEntries(
-    [...records].map(([actor, record]) => [actor, { ...record, version: Math.max(record.version, versionOf(actor)) + 1, term }]),
+    [...records].map(([actor, record]) => [actor, { ...record, version: after(record.version, versionOf(actor)), term }]),
   );
   const gone = Object.keys(stored?.records ?? {}).filter((actor) => !records.has(actor));
   const write: CellWrite = {

@@ -1,4 +1,4 @@
-import type { ActorId } from '../machines/types.ts';
+import { type ActorId, isTerm } from '../machines/types.ts';
 import type { Halt } from './cell.ts';
 import type { Leader } from './leader.ts';
 import { Outage, type OutagePorts } from './outage.ts';
@@ -248,6 +248,8 @@ export class Terms {
     const isOwn = this.#last.written === highest && this.#last.written === leadership.seenTerm();
     const last = isOwn ? this.#last : { ...NOTHING, decided: highest, server: leadership.seenServer() };
     const written = Math.max(highest, this.#last.written) + 1;
+    if (!isTerm(written))
+      throw new Error(`no term comes after ${written - 1}: somebody else has written that on the Lease, in Redis or in a status`);
     await leadership.writeTerm(written, this.#serverOf(found));
     this.outage.termWritten(last.leader !== null);
     // Should this fail further on, the next try is not to take its own term for somebody else's.

@@ -4,7 +4,7 @@ import { bullQueues } from '../adapters/bullmq/queues.ts';
 import { redisBudget } from '../adapters/redis/budget.ts';
 import { patientClient, type RedisAddress } from '../adapters/redis/client.ts';
 import { redisLink } from '../adapters/redis/link.ts';
-import { redisStore } from '../adapters/redis/store.ts';
+import { recordsKey, redisStore } from '../adapters/redis/store.ts';
 import type { JobParts } from './jobs.ts';
 
 export interface RedisContext {
@@ -24,15 +24,17 @@ export function redis({ address, prefix, clock, log, lockDurationMs }: RedisCont
     link: { redis: link.redis, call: (what, run) => link.call(what, run) },
     connectPatient: () => patientClient({ ...address, prefix, name: 'routedip-jobs' }),
     prefix,
+    recordsKey: recordsKey(prefix),
     clock,
     onTrouble: (message) => log.warn('trouble with the job queues', { message }),
     ...(lockDurationMs !== undefined && { lockDurationMs }),
   });
+  const store = redisStore({ link, prefix });
   return {
     queues,
     board: queues,
     budgetOf: (tokenHash, rates) => redisBudget({ link, prefix, tokenHash, ...rates }),
-    store: redisStore({ link, prefix }),
+    store: { ...store, judge: async () => [...(await store.judge()), ...queues.faults()] },
     close: async () => {
       try {
         await queues.close();

@@ -2,7 +2,7 @@ import { parseAddress } from './address.ts';
 import type { Absence } from './grace.ts';
 import { showsAddress } from './holdings.ts';
 import type { RememberedPool } from './pool.ts';
-import { type Address, fieldsOf, type ProviderID } from './types.ts';
+import { type Address, fieldsOf, isTerm, type ProviderID } from './types.ts';
 
 /** What a pool's status remembers of it, for the case that the records are lost. Whatever cannot be read is left out: the provider tells the rest.
  *  `now` and `callDeadlineMs`: a call that was under way when the records were lost may still take effect until then. */
@@ -114,7 +114,10 @@ export const addressesIn = (status: unknown): readonly Address[] =>
   Object.keys(fieldsOf(fieldsOf(status).ips)).flatMap((text) => parseAddress(text) ?? []);
 
 /** The highest term that a status bears; 0 for none. */
-export const termIn = (status: unknown): number => count(fieldsOf(status).term);
+export const termIn = (status: unknown): number => {
+  const term = count(fieldsOf(status).term);
+  return isTerm(term) ? term : 0;
+};
 
 function intentOf(value: unknown): RememberedPool['intent'] {
   const fields = fieldsOf(value);

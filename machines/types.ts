@@ -280,3 +280,6 @@ export interface BoundAddress {
   readonly address: Address;
   readonly created: boolean;
 }
+
+/** Whether it can be a term of ours: one each millisecond for thirty years would not come so far. What others have written there leaves no room for the next ones. */
+export const isTerm = (term: number): boolean => Number.isSafeInteger(term) && term > 0 && term < 1e12;

@@ -1,10 +1,12 @@
 import { type JobsOptions, Queue, RedisConnection } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { Unreachable } from '../../actors/errors.ts';
 import type { Consumer, JobQueue, NewJob, Queues } from '../../actors/ports/queues.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock, StoreFault } from '../../actors/ports.ts';
 import { SharedBackend } from './backend.ts';
 import { endForGood } from './connections.ts';
 import { consumeQueue } from './consumer.ts';
+import { REMOVE_FOREIGN, typeOf } from './foreign.ts';
 import { assertJobId, type JobData } from './job-data.ts';
 import { MarkerWatch } from './markers.ts';
 
@@ -21,6 +23,8 @@ export interface BullQueuesOptions {
   readonly connectPatient: () => Redis;
   /** In front of every key, in braces, so that all keys share one slot of a cluster. */
   readonly prefix: string;
+  /** Without this key the records count as lost, and whoever leads asks for all jobs anew. Absent where nobody does. */
+  readonly recordsKey?: string;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** How long a lock holds after its last renewal. Default 5000: a job of a killed process runs again about that much later. */
   readonly lockDurationMs?: number;
@@ -36,10 +40,15 @@ export interface BullQueuesOptions {
 export interface BullQueues extends Queues {
   /** The queue itself, for the job dashboard. */
   bull(name: string): Queue<JobData, null>;
+  /** What others have written under the keys of the queues lately. */
+  faults(): readonly StoreFault[];
 }
 
 const HOUR_S = 3_600;
 const WEEK_S = 7 * 24 * HOUR_S;
+
+/** After what others have written was looked for, ms: what cannot be removed is in the way again at once. */
+const SWEEP_EVERY_MS = 5_000;
 
 /** How many keys one call looks through. */
 const SCANNED_AT_ONCE = 1_000;
@@ -47,12 +56,42 @@ const SCANNED_AT_ONCE = 1_000;
 /** Every queue has a key that ends so. */
 const META = ':meta';
 
+/** How Redis refuses a command for a value of another type. */
+const FOREIGN = 'WRONGTYPE';
+
+const SHOWN = 5;
+const shown = (keys: readonly string[]): string =>
+  keys.slice(0, SHOWN).join(', ') + (keys.length > SHOWN ? ` and ${keys.length - SHOWN} more` : '');
+
 /** As a pattern that matches nothing else. */
 const literally = (text: string): string => text.replaceAll(/[\\*?[\]]/g, String.raw`\$&`);
 
 export const bullQueues = (options: BullQueuesOptions): BullQueues => {
-  const { link, prefix, clock, lockDurationMs = 5_000, stalledIntervalMs = 2_000, keepCompleted = 20_000 } = options;
-  const onTrouble = sparing(options.onTrouble ?? (() => undefined), clock);
+  const {
+    prefix,
+    recordsKey = `${prefix}:none`,
+    clock,
+    lockDurationMs = 5_000,
+    stalledIntervalMs = 2_000,
+    keepCompleted = 20_000,
+  } = options;
+  const tell = sparing(options.onTrouble ?? (() => undefined), clock);
+  const onTrouble = (message: string): void => {
+    tell(message);
+    if (message.includes(FOREIGN)) void sweep();
+  };
+  const link: CallLink = {
+    redis: options.link.redis,
+    call: async (what, run) => {
+      try {
+        return await options.link.call(what, run);
+      } catch (error) {
+        if (!(error instanceof Error) || !error.message.includes(FOREIGN)) throw error;
+        void sweep();
+        throw new Unreachable(error.message);
+      }
+    },
+  };
   /** BullMQ asks for the version once and is useless for ever when that fails; the record store has checked the server already. */
   const shared = (redis: Redis): RedisConnection => {
     const connection = new RedisConnection(redis, { shared: true, blocking: false, skipVersionCheck: true });
@@ -135,6 +174,29 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
       cursor = next === '0' ? null : next;
     }
   }
+  const found = { at: Number.NEGATIVE_INFINITY, keys: [] as readonly string[], isSought: false };
+  /** Removes what has another type than BullMQ gives it: nobody's jobs are there any more, and none could be put there. */
+  const sweep = async (): Promise<void> => {
+    if (found.isSought) return;
+    found.isSought = true;
+    try {
+      for await (const keys of keysLike('*')) {
+        const typed = keys.flatMap((key) => {
+          const [queue = '', ...rest] = key.slice(prefix.length + 1).split(':');
+          const type = queues.has(queue) ? typeOf(rest.join(':')) : null;
+          return type === null ? [] : [[key, type] as const];
+        });
+        const all = [recordsKey, ...typed.map(([key]) => key), ...typed.map(([, type]) => type)];
+        const removed = await options.link.call('remove what is nobody’s', () => link.redis.eval(REMOVE_FOREIGN, typed.length + 1, ...all));
+        if ((removed as string[]).length === 0) continue;
+        Object.assign(found, { at: clock.monotonic(), keys: removed });
+        tell(`what others had written was removed, and all jobs are asked for anew: ${shown(found.keys)}`);
+      }
+    } catch (error) {
+      tell(error instanceof Error ? error.message : String(error));
+    }
+    setTimeout(() => (found.isSought = false), SWEEP_EVERY_MS).unref();
+  };
   const leave = async (name: string): Promise<void> => {
     const queue = queues.get(name);
     queues.delete(name);
@@ -143,6 +205,16 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
 
   return {
     bull,
+    faults: () =>
+      clock.monotonic() - found.at < HOUR_S * 1_000
+        ? [
+            {
+              reason: 'ForeignValues',
+              isFatal: false,
+              message: `Redis holds what others write under the keys of the job queues; it was removed, and is to be ended: ${shown(found.keys)}`,
+            },
+          ]
+        : [],
     queue: (name) => ({
       add: async (jobs) => {
         for (const { id } of jobs) assertJobId(id);
@@ -160,7 +232,9 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
         link.call(`queue ${name}: look at ${id}`, async () => {
           const job = await bull(name).getJob(id);
           if (job === undefined || job.finishedOn !== undefined) return null;
-          return { isRunning: await job.isActive(), starts: job.attemptsStarted };
+          // Of what is in no list nobody hears again.
+          const state = await job.getState();
+          return state === 'unknown' ? null : { isRunning: state === 'active', starts: job.attemptsStarted };
         }),
       progressOf: async (id) => {
         const job = await link.call(`queue ${name}: read ${id}`, () => bull(name).getJob(id));

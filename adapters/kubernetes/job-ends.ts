@@ -42,11 +42,10 @@ interface ToldPod extends Omit<SeenPod, 'exits'> {
   readonly exits: readonly { readonly code: number; readonly message: JobMessage; readonly said: string }[];
 }
 
-/** Hidden before anything is cut off: half a secret is not known as one. Addresses are left as they are: they are checked, not shown. */
+/** Hidden before anything is cut off: half a secret is not known as one. What stands where an address should be is shown as well when it is none. */
 const told = (code: number, raw: string, hide: (text: string) => string): ToldPod['exits'][number] => {
-  const message = readMessage(raw);
-  const said = hide(message.message ?? raw.trim());
-  return { code, message: message.message === undefined ? message : { ...message, message: said }, said };
+  const message: JobMessage = Object.fromEntries(Object.entries(readMessage(raw)).map(([key, text]) => [key, hide(text)]));
+  return { code, message, said: message.message ?? hide(raw.trim()) };
 };
 
 /** How Jobs ended, and why those that did not begin did not. */

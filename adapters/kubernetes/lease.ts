@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../machines/types.ts';
+import { fieldsOf, isTerm } from '../../machines/types.ts';
 import { ServerUnreachable } from './api-error.ts';
 import { microTime } from './kube-time.ts';
 
@@ -53,7 +53,7 @@ export const holderOf = ({ spec }: Lease): string => spec?.holderIdentity ?? '';
 /** 0 for none. */
 export const termOf = ({ metadata }: Lease): number => {
   const term = Number(metadata.annotations?.[TERM_ANNOTATION]);
-  return Number.isSafeInteger(term) && term > 0 ? term : 0;
+  return isTerm(term) ? term : 0;
 };
 
 /** The server on which its term was opened; null when it does not say so. */

@@ -24,7 +24,7 @@ local function tidy(command, key)
 end
 local function termIn(key)
   local term = redis.call('HGET', key, 'term') or ''
-  return string.match(term, '^%d+$') and #term <= 15 and tonumber(term) or nil
+  return string.match(term, '^%d+$') and #term <= 12 and tonumber(term) or nil
 end
 `;
 
@@ -78,7 +78,8 @@ if not counter or not string.match(counter, '^%d+$') then
 end
 for i = recordFirst, recordLast, 5 do
   local head = redis.call('HGET', heads, ARGV[i])
-  local version = string.match(head or '', '^%d+') or '0'
+  local version = string.match(head or '', '^(%d+) ') or '0'
+  if #version > 15 then version = '0' end
   if tonumber(version) < tonumber(ARGV[i + 1]) then return {'lost'} end
   if version ~= ARGV[i + 1] then return {'staleVersion'} end
 end

@@ -14,10 +14,13 @@ export interface RedisStoreOptions {
   readonly journalLength?: number;
 }
 
+/** Stands for all records. */
+export const recordsKey = (prefix: string): string => `${prefix}:meta`;
+
 /** Records in Redis. One Lua call per save; the `meta` key stands for all of it: without it the store was emptied. */
 export const redisStore = ({ link, prefix, journalLength = 200 }: RedisStoreOptions): RecordStore => {
   if (!/^\{[^{}]+\}$/.test(prefix)) throw new Error(`the key prefix ${prefix} should be a name in braces, such as {routedip}`);
-  const meta = `${prefix}:meta`;
+  const meta = recordsKey(prefix);
   const cells = `${prefix}:cells`;
   const claimsKey = (provider: string): string => `${prefix}:claims:${provider}`;
   const keysOf = (cell: ActorId) => ({
@@ -39,7 +42,7 @@ export const redisStore = ({ link, prefix, journalLength = 200 }: RedisStoreOpti
         // Changes nothing, yet is refused like any other write by a server that is full, cannot write to its disk, or has become a replica.
         const isWritable = redis.setrange(`${prefix}:none`, 0, '');
         const [info, term] = await Promise.all([redis.info('server'), redis.hget(meta, 'term').catch(noneOfOurs), isWritable]);
-        return { term: /^\d{1,15}$/.test(term ?? '') ? Number(term) : null, runId: runIdOf(info) };
+        return { term: /^\d{1,12}$/.test(term ?? '') ? Number(term) : null, runId: runIdOf(info) };
       }),
     openTerm: async (term) => (await link.script(`open term ${term}`, OPEN_TERM, [meta], [term])) === 1,
     cells: () => link.call('cells', async (redis) => ((await redis.hkeys(cells).catch(noneOfOurs)) ?? []).sort()),

@@ -6,7 +6,7 @@ import { virtualClock } from '../../adapters/memory/clock.ts';
 type Found = { readonly term: number | null; readonly runId: string };
 
 /** A process that is about to lead, on a store that was empty, and whose answers come when the test says so. */
-function contender() {
+function contender({ onLease = 0 } = {}) {
   const opened: number[] = [];
   const asked: ((found: Found) => void)[] = [];
   const said: string[] = [];
@@ -30,7 +30,7 @@ function contender() {
       state: () => new Promise<Found>((answer) => void asked.push(answer)),
       openTerm: async () => true,
     },
-    leadership: { holder: () => 'me', seenTerm: () => 0, seenServer: () => null, writeTerm: async () => undefined },
+    leadership: { holder: () => 'me', seenTerm: () => onLease, seenServer: () => null, writeTerm: async () => undefined },
     shownTerms: async () => [],
     leaderOf,
     reset: () => undefined,
@@ -71,4 +71,14 @@ test('what is asked after that tells that the store was emptied', async () => {
   expect(said).toEqual(['leads', 'the store was emptied']);
   await answer(EMPTY);
   expect(opened).toEqual([1, 2]);
+});
+
+test('after the highest number that can be a term nobody leads, and it says why', async () => {
+  const { terms, opened, answer } = contender({ onLease: 999_999_999_999 });
+  terms.acquired();
+  await settled();
+  await answer(EMPTY);
+  expect(opened).toEqual([]);
+  expect(terms.hindrance).toBe('no term comes after 999999999999: somebody else has written that on the Lease, in Redis or in a status');
+  terms.stop();
 });

@@ -1,12 +1,15 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { ActiveJob } from '../../actors/ports/queues.ts';
+import { Unreachable } from '../../actors/errors.ts';
+import type { Log } from '../../actors/ports/observers.ts';
+import type { ActiveJob, NewJob } from '../../actors/ports/queues.ts';
 import { assertCommand } from '../../actors/worker.ts';
 import { bullQueues } from '../../adapters/bullmq/queues.ts';
 import { patientClient } from '../../adapters/redis/client.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
+import { redis as composed } from '../../composition/redis.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -55,6 +58,99 @@ test('a job that somebody else has put there is not run, is told of, and holds u
     foreign.every((_, index) => troubles.some((each) => each.includes(`job foreign-${index} was not run`))),
   );
   expect(ran).toEqual(['ours']);
+});
+
+const KEYS = ['meta', 'wait', 'active', 'delayed', 'prioritized', 'stalled', 'events', 'marker', 'completed', 'earlier'];
+
+test.each(KEYS)(
+  'what has another type in the place of %s is removed, jobs are queued and run again, and the records count as lost',
+  async (name) => {
+    const queue = `healed-${name}`;
+    const link = redisLink({ url: redis.url });
+    const queues = bullQueues({
+      link,
+      connectPatient: () => patientClient({ url: redis.url }),
+      prefix: '{garbage}',
+      recordsKey: '{garbage}:meta',
+      clock: systemClock(),
+      stalledIntervalMs: 200,
+    });
+    onTestFinished(async () => {
+      await queues.close();
+      await link.close();
+    });
+    const ran: string[] = [];
+    const { promise: over, resolve: end } = Promise.withResolvers<void>();
+    queues.queue(queue).consume(async ({ id }: ActiveJob) => {
+      ran.push(id);
+      if (id === 'long') await over;
+      return { kind: 'done' };
+    }, 2);
+    const add = (id: string, more: Partial<NewJob> = {}) => queues.queue(queue).add([{ id, title: id, data: {}, ...more }]);
+    await add('earlier');
+    await waitFor('the first', () => ran.includes('earlier'));
+    await add('long');
+    await waitFor('the one that lasts', () => ran.includes('long'));
+    await redis.command('HSET', '{garbage}:meta', 'term', '7');
+    const key = `{garbage}:${queue}:${name}`;
+    await redis.command('DEL', key);
+    await redis.command('SADD', key, 'garbage');
+    if (name === 'stalled') await redis.command('DEL', key).then(() => redis.command('SET', key, 'garbage'));
+    if (name === 'earlier') await expect(queues.queue(queue).standOf(name)).rejects.toThrow(Unreachable);
+    // As under a new term: what was refused may be there in part, and is asked for under another id.
+    const runs = async (id: string, more?: Partial<NewJob>): Promise<void> => {
+      let tries = 0;
+      const isAdded = async (): Promise<boolean> => {
+        tries += 1;
+        try {
+          await add(`${id}.${tries}`, more);
+          return true;
+        } catch (error) {
+          expect(error).toBeInstanceOf(Unreachable);
+          return false;
+        }
+      };
+      await waitFor(`${id} is queued`, isAdded);
+      await waitFor(`${id} runs`, () => ran.includes(`${id}.${tries}`));
+    };
+    await runs('next');
+    await runs('important', { priority: 2 });
+    await runs('soon', { delayMs: 100 });
+    end();
+    await waitFor('the records count as lost', async () => (await redis.command('EXISTS', '{garbage}:meta')) === 0);
+    expect(queues.faults()).toMatchObject([{ reason: 'ForeignValues', message: expect.stringContaining(key) }]);
+  },
+);
+
+test('as the operator puts it together, a leader finds the store emptied, and it is told among what is wrong with Redis', async () => {
+  const parts = composed({
+    address: { url: redis.url },
+    prefix: '{composed}',
+    clock: systemClock(),
+    log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as Log,
+    lockDurationMs: undefined,
+  });
+  onTestFinished(async () => void (await parts.close()));
+  await parts.store.openTerm(7);
+  await redis.command('SET', '{composed}:timers:wait', 'garbage');
+  await expect(parts.queues.queue('timers').add([{ id: 'a', title: 'a', data: {} }])).rejects.toThrow(Unreachable);
+  await waitFor('the records count as lost', async () => (await parts.store.state()).term === null);
+  expect(await parts.store.judge()).toContainEqual(expect.objectContaining({ reason: 'ForeignValues', isFatal: false }));
+  await parts.queues.queue('timers').add([{ id: 'b', title: 'b', data: {} }]);
+  expect(await redis.refused()).toEqual([]);
+});
+
+test('a job that is in no list is not waited for', async () => {
+  const link = redisLink({ url: redis.url });
+  const queues = bullQueues({ link, connectPatient: () => patientClient({ url: redis.url }), prefix: '{garbage}', clock: systemClock() });
+  onTestFinished(async () => {
+    await queues.close();
+    await link.close();
+  });
+  await queues.queue('emptied').add([{ id: 'lost', title: 'lost', data: {} }]);
+  expect(await queues.queue('emptied').standOf('lost')).toEqual({ isRunning: false, starts: 0 });
+  await redis.command('DEL', '{garbage}:emptied:wait');
+  expect(await queues.queue('emptied').standOf('lost')).toBeNull();
 });
 
 test.each([

@@ -1,8 +1,10 @@
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { termOf } from '../../adapters/kubernetes/lease.ts';
 import { Reflector } from '../../adapters/kubernetes/reflector.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
+import { termIn } from '../../machines/rebuild.ts';
 import { kubeconfigText } from '../../simulator/kubernetes/kubeconfig.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { electing } from './kubernetes-electing.ts';
@@ -255,4 +257,12 @@ describe('the Lease', () => {
     const connection = await answering((_request, response) => response.end('{"kind":"Status"}'));
     await expect(connection.send({ method: 'GET', path: LEASE })).rejects.toMatchObject({ name: 'ServerUnreachable' });
   });
+});
+
+test.each(['9'.repeat(13), '9'.repeat(15), '1e300', '-1', 'garbage', ''])('the term %s on the Lease is none', (term) => {
+  expect(termOf({ metadata: { annotations: { 'routedip.io/term': term } } })).toBe(0);
+});
+
+test.each([1e12, 1e15, 2 ** 53, -1, 1.5, '7', null])('the term %j in a status is none', (term) => {
+  expect(termIn({ term })).toBe(0);
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { CellWrite, Command } from '../../actors/ports.ts';
+import { type Memory, type TakeoverPorts, writeMemory } from '../../actors/takeover.ts';
 import { redisBudget } from '../../adapters/redis/budget.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
@@ -136,6 +137,24 @@ describe('a figure of the budget that is none', () => {
   });
 });
 
+test.each([12, 15, 16])('a version of %i digits, in the record and in its head, ends with the next takeover', async (digits) => {
+  const version = Number('9'.repeat(digits));
+  const store = await written();
+  for (const actor of [CELL, IP]) {
+    await redis.command('HSET', `{garbage}:cell:${CELL}:heads`, actor, `${'9'.repeat(digits)} {}`);
+    await redis.command('HSET', `{garbage}:cell:${CELL}:records`, actor, JSON.stringify({ ...recordOf(1), version }));
+  }
+  let memory = new Map([[CELL, new Map([CELL, IP].map((actor) => [actor, { ...recordOf(1), version }]))]]) as unknown as Memory;
+  for (let takeover = 0; takeover < 3; takeover += 1) {
+    const cells = await writeMemory(memory, { store } as unknown as TakeoverPorts, 1);
+    memory = new Map([...cells].map(([cell, { records }]) => [cell, new Map(Object.entries(records))]));
+  }
+  const now = memory.get(CELL)?.get(IP)?.version ?? 0;
+  expect(now).toBeLessThan(1e13);
+  expect((await store.load(CELL))?.records[IP]).toMatchObject({ version: now });
+  expect(await store.save({ ...write(now), records: write(now).records })).toEqual({ kind: 'saved' });
+});
+
 describe('a field that is no value of ours', () => {
   test.each([
     ['no JSON', '{"chart":'],
@@ -153,17 +172,24 @@ describe('a field that is no value of ours', () => {
     expect(await store.save(write(1))).toEqual({ kind: 'saved' });
   });
 
-  test.each(['garbage', '', '-1', 'x {}', '1 {"find":'])(
-    'where a head should be (%s) waits for nothing, and does not stand for ever',
-    async (value) => {
-      const store = await written();
-      await redis.command('HSET', `{garbage}:cell:${CELL}:heads`, IP, value);
-      expect((await store.fence(CELL, IP, 'find')).commandId).toBeNull();
-      const stored = await store.load(CELL);
-      const records = write(1).records.map((each) => ({ ...each, expected: stored?.records[each.actor]?.version ?? 0 }));
-      expect(await store.save({ ...write(1), records })).toEqual({ kind: 'saved' });
-    },
-  );
+  test.each([
+    'garbage',
+    '',
+    '-1',
+    'x {}',
+    '1 {"find":',
+    '9'.repeat(15),
+    `${'9'.repeat(15)} {}`,
+    `${'9'.repeat(16)} {}`,
+    `${'9'.repeat(400)} {}`,
+  ])('where a head should be (%s) waits for nothing, and does not stand for ever', async (value) => {
+    const store = await written();
+    await redis.command('HSET', `{garbage}:cell:${CELL}:heads`, IP, value);
+    expect((await store.fence(CELL, IP, 'find')).commandId).toBeNull();
+    const stored = await store.load(CELL);
+    const records = write(1).records.map((each) => ({ ...each, expected: stored?.records[each.actor]?.version ?? 0 }));
+    expect(await store.save({ ...write(1), records })).toEqual({ kind: 'saved' });
+  });
 
   test.each(['garbage', '', '5', '{"id":"another"}', '1 {}', '1 {"id":'])('where a command should be (%s) is none', async (value) => {
     const store = await written();
@@ -195,13 +221,16 @@ describe('a field that is no value of ours', () => {
     expect(await store.load(CELL)).toMatchObject({ seen: {} });
   });
 
-  test.each(['garbage', '', '-1', '1e999'])('where the term should be (%s) is no term', async (value) => {
-    const store = await written();
-    await redis.command('HSET', '{garbage}:meta', 'term', value);
-    expect((await store.state()).term).toBeNull();
-    expect((await store.save(write(1))).kind).not.toBe('saved');
-    expect(await store.openTerm(2)).toBe(true);
-  });
+  test.each(['garbage', '', '-1', '1e999', '9'.repeat(13), '9'.repeat(15), '9'.repeat(400)])(
+    'where the term should be (%s) is no term',
+    async (value) => {
+      const store = await written();
+      await redis.command('HSET', '{garbage}:meta', 'term', value);
+      expect((await store.state()).term).toBeNull();
+      expect((await store.save(write(1))).kind).not.toBe('saved');
+      expect(await store.openTerm(2)).toBe(true);
+    },
+  );
 
   test('in the journal is left out', async () => {
     const store = await written();

@@ -85,7 +85,14 @@ function change(draw: Draw, at: Record<string, unknown>, key: string): void {
     () => Reflect.set(at, key, draw.one(WRONG)),
     () => Reflect.deleteProperty(at, key),
     () => Reflect.set(at, key, typeof inner === 'number' ? String(inner) : [inner]),
-    () => Reflect.set(at, key, typeof inner === 'string' ? inner.repeat(1 + draw.below(2_000)) : { [key]: inner }),
+    () =>
+      Reflect.set(
+        at,
+        key,
+        typeof inner === 'string'
+          ? inner.repeat(Math.min(1 + draw.below(2_000), 1 + Math.floor((20 * MIB) / (inner.length + 1))))
+          : { [key]: inner },
+      ),
     () => Reflect.set(at, key, Array.isArray(inner) ? [...inner, ...inner, draw.one(WRONG)] : inner),
     () => Reflect.set(at, `${key}\u0007`, inner),
   ])();

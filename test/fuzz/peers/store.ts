@@ -10,8 +10,9 @@ export interface StoreSpoiler {
   close(): void;
 }
 
-/** What is the record store's and the budget's own. */
+/** What is the record store's, the budget's and the job queues' own. */
 const OURS = /:(cells|meta|claims:[^:]+|cell:.+|budget:.+)$/;
+const OF_A_QUEUE = /:(outcomes|timers|digitalocean|vip):[^:]+$/;
 const OF_QUEUES = /:(outcomes|timers|digitalocean|vip):meta$/;
 const QUEUES = ['digitalocean', 'outcomes', 'timers', 'vip'];
 const MIB = 2 ** 20;
@@ -71,18 +72,19 @@ export function storeSpoiler(url: string, seed: number): StoreSpoiler {
         await job(prefix, draw);
         return;
       }
-      const key = draw.one(keys.filter((each) => OURS.test(each) && !OF_QUEUES.test(each)));
+      const isQueues = draw.chance(0.3);
+      const key = draw.one(keys.filter((each) => (isQueues ? OF_A_QUEUE.test(each) : OURS.test(each) && !OF_A_QUEUE.test(each))));
       if (key === undefined) return;
-      if (draw.chance(0.5) && (await redis.type(key)) === 'hash') {
+      if (!isQueues && draw.chance(0.5) && (await redis.type(key)) === 'hash') {
         await field(key, draw);
         return;
       }
       await redis.del(key);
       if (draw.chance(0.2)) {
-        count('gone');
+        count(isQueues ? 'queue gone' : 'gone');
         return;
       }
-      count('type');
+      count(isQueues ? 'queue type' : 'type');
       await draw.one([
         () => redis.set(key, draw.bytes(100)),
         () => redis.rpush(key, 'garbage'),
