@@ -7,7 +7,7 @@ import { openPeers } from './world.ts';
 test('garbage from everybody it speaks to does the operator no harm, and it serves when that is over', { timeout: 180_000 }, async () => {
   const peers = await openPeers({ seed: 5, program: null });
   onTestFinished(() => peers.close());
-  const { harm, answers, memory, recoveredMs } = await spoilPeers(peers, { seconds: 30, part: PARTS });
+  const { harm, answers, memory, recoveredMs } = await spoilPeers(peers, { seconds: 30, part: { ...PARTS, store: 0.4 } });
   expect(harm).toBeNull();
   expect(recoveredMs).not.toBeNull();
   for (const what of ['api answer', 'api line', 'cloud answer', 'store type', 'store field'])
