@@ -2,14 +2,12 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
-import type { Log } from '../../actors/ports/observers.ts';
 import type { ActiveJob, NewJob } from '../../actors/ports/queues.ts';
 import { assertCommand } from '../../actors/worker.ts';
 import { bullQueues } from '../../adapters/bullmq/queues.ts';
 import { patientClient } from '../../adapters/redis/client.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import { redis as composed } from '../../composition/redis.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -121,24 +119,6 @@ test.each(KEYS)(
     expect(queues.faults()).toMatchObject([{ reason: 'ForeignValues', message: expect.stringContaining(key) }]);
   },
 );
-
-test('as the operator puts it together, a leader finds the store emptied, and it is told among what is wrong with Redis', async () => {
-  const parts = composed({
-    address: { url: redis.url },
-    prefix: '{composed}',
-    clock: systemClock(),
-    log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as Log,
-    lockDurationMs: undefined,
-  });
-  onTestFinished(async () => void (await parts.close()));
-  await parts.store.openTerm(7);
-  await redis.command('SET', '{composed}:timers:wait', 'garbage');
-  await expect(parts.queues.queue('timers').add([{ id: 'a', title: 'a', data: {} }])).rejects.toThrow(Unreachable);
-  await waitFor('the records count as lost', async () => (await parts.store.state()).term === null);
-  expect(await parts.store.judge()).toContainEqual(expect.objectContaining({ reason: 'ForeignValues', isFatal: false }));
-  await parts.queues.queue('timers').add([{ id: 'b', title: 'b', data: {} }]);
-  expect(await redis.refused()).toEqual([]);
-});
 
 test('a job that is in no list is not waited for', async () => {
   const link = redisLink({ url: redis.url });

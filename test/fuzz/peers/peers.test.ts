@@ -1,18 +1,34 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { drawingOf } from '../drawing.ts';
-import { PARTS, spoilPeers } from './peers.ts';
+import { harmTo, PARTS, recovered, spoilPeers } from './peers.ts';
 import { spoilOf, spoiltLine } from './spoil.ts';
 import { openPeers } from './world.ts';
 
 test('garbage from everybody it speaks to does the operator no harm, and it serves when that is over', { timeout: 180_000 }, async () => {
   const peers = await openPeers({ seed: 5, program: null });
   onTestFinished(() => peers.close());
-  const { harm, answers, memory, recoveredMs } = await spoilPeers(peers, { seconds: 30, part: PARTS });
+  const { harm, answers, memory, recoveredMs } = await spoilPeers(peers, { seconds: 30, part: { ...PARTS, store: 0.4 } });
   expect(harm).toBeNull();
   expect(recoveredMs).not.toBeNull();
   for (const what of ['api answer', 'api line', 'cloud answer', 'store type', 'store field'])
     expect(answers.get(what), what).toBeGreaterThan(0);
   expect(memory.after - memory.before).toBeLessThan(400 * 2 ** 20);
+});
+
+test('a job queue whose keys hold what others wrote runs jobs again, and /readyz tells of it', { timeout: 240_000 }, async () => {
+  const peers = await openPeers({ seed: 5, program: null });
+  onTestFinished(() => peers.close());
+  const { redis } = peers.stage;
+  for (const queue of ['digitalocean', 'outcomes', 'timers']) {
+    const [meta] = (await redis.command('KEYS', `*:${queue}:meta`)) as string[];
+    for (const name of ['meta', 'wait', 'active', 'delayed', 'prioritized', 'stalled', 'events'])
+      await redis.command('SET', String(meta?.replace(/meta$/, name)), 'garbage');
+    expect(await recovered(peers, 30_000), queue).not.toBeNull();
+  }
+  const told = async () => (await peers.operator.metrics('/readyz')).text;
+  await peers.stage.until('/readyz tells of it', async () => /^redis: .*job queues/m.test(await told()), 90_000);
+  expect((await peers.operator.metrics()).text).toContain('routedip_store_fault{reason="ForeignValues"} 1');
+  expect(harmTo(peers)).toBeNull();
 });
 
 test('one seed is one sequence of garbage', () => {
