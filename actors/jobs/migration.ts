@@ -152,13 +152,18 @@ const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, f
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
   const isOurs = isClaimedBy(service, vip);
   // One that bears the mark gets no other address, whatever type it has become since: waiting for each other would be for ever.
-  if ((isLoadBalancer(service) && !isOurs) || service.ingress.length > 0) return done<ClaimedService>({ kind: 'loadBalancer' });
+  const isServed = (isLoadBalancer(service) && !isOurs) || service.ingress.length > 0;
+  if (isServed || (await hasOther(writer, service, ip))) return done<ClaimedService>({ kind: 'loadBalancer' });
   const rival = isOurs ? null : ((await rivalOf(writer, service, vip)) ?? (await begunOf(writer, name, vip)));
   if (rival !== null) return done<ClaimedService>({ kind: 'rival', name: rival });
   if (!isOurs) await writer.mark(service, vip.name, fence);
   await writer.report(live, { state: STATES.reassociating, service: name, ip }, fence);
   return done<ClaimedService>({ kind: 'claimed' });
 };
+
+/** Another IP is reserved for the Service: a VirtualIP that is gone left it one, say, which is to be freed. */
+const hasOther = async (writer: MigrationWriter, service: Place, address: string): Promise<boolean> =>
+  (await writer.ips()).some((ip) => ip.address !== parseAddress(address) && isOfService(ip, service));
 
 const isBegun = ({ state }: VirtualIPStatus): boolean => state.startsWith('Migrating: ') && state !== STATES.preparing;
 const isClaimedBy = ({ annotations }: LiveService, { name }: ObjectRef): boolean => annotations[MIGRATING_ANNOTATION] === name;
@@ -201,7 +206,8 @@ const reassociateIP: MigrationJobBody<'reassociateIP'> = async ({ input, writer,
   const { namespace } = vip;
   const rival = isClaimedBy(service, vip) ? null : await rivalOf(writer, service, vip);
   if (rival !== null) throw new ProviderError('Conflict', `VirtualIP ${rival} is being migrated to the service`);
-  if (service.ingress.some(({ ip }) => ip !== address)) throw new ProviderError('Conflict', 'the service has another address');
+  if (service.ingress.some(({ ip }) => ip !== address) || (await hasOther(writer, service, address)))
+    throw new ProviderError('Conflict', 'the service has another address');
   if (service.annotations[MIGRATING_ANNOTATION] === undefined) await writer.mark(service, vip.name, fence);
   const group = await saying('could not get IPGroup object of IP', async () => {
     const found = groupContaining(await writer.groups(), address);

@@ -304,6 +304,26 @@ describe('what the table of the allocator before says', () => {
     expect(world.reserved()).toEqual({ [ADDRESS]: 'default/web', '1.1.2.3': 'default/second' });
   });
 
+  test('a Service for which another IP is reserved still is waited for in preparing, and in reassociating', async () => {
+    const world = await served({ group: false });
+    const leave = (): void => void world.k8s.setIP({ name: '1.1.2.6', owner: { namespace: 'default', name: 'web', uid: null } });
+    world.k8s.faults.always('free', { kind: 'refuse', error: 'Invalid', message: 'refused' });
+    leave();
+    world.legacy.annotate('vip');
+    await world.untilState(PREPARING, 'vip', LOAD_BALANCER);
+    world.k8s.removeIP('1.1.2.6');
+    await world.untilState(REASSOCIATING, 'vip', NO_GROUP, 100 * SECOND);
+    leave();
+    world.addGroup();
+    await world.untilState(REASSOCIATING, 'vip', 'the service has another address');
+    // The mark of the one VirtualIP is no reason to keep what is of another.
+    world.k8s.faults.clear();
+    await world.untilState('Migrated', 'vip', undefined, 2 * LONG);
+    world.wrongs.length = 0;
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+
   test.each([
     ['stays set when the VirtualIP had spec.ip', ADDRESS],
     ['is taken off when it had none', ''],
