@@ -96,7 +96,8 @@ export type Means = Provider | VipMeans;
 /** Runs the jobs of one queue on this replica: those of a provider, or those about Services. A job completes only after its outcome is queued. */
 export function consumeJobs(queue: string, means: Means, ports: WorkerPorts, concurrency: number): Consumer {
   const tools = toolsOf(means, ports);
-  return ports.queues.queue(queue).consume(async (active) => {
+  return ports.queues.queue(queue).consume(async (started) => {
+    const active = keeping(started);
     assertCommand(active.data, ({ job }) => ('vips' in tools ? isVipJob(String(job)) : Object.hasOwn(jobBodies, String(job))));
     const begun = { at: ports.clock.now(), monotonic: ports.clock.monotonic() };
     const { step, outcome } = isDoomed(queue, active, ports) ? await giveUp(active, ports) : await runJob(queue, active, tools, ports);
@@ -119,6 +120,21 @@ const toolsOf = (means: Means, { clock, settings }: WorkerPorts): Tools =>
   'findRoutedIP' in means
     ? { provider: means, reader: addressReader({ provider: means, clock, stepMs: pollStep(settings.pollSteps, 0) }) }
     : means;
+
+/** What was kept stays kept however the run ends, and comes along with its next run where it could not be stored. */
+function keeping(active: ActiveJob): ActiveJob {
+  let { progress } = active;
+  return {
+    ...active,
+    get progress() {
+      return progress;
+    },
+    keep: (kept) => {
+      progress = kept;
+      return active.keep(kept);
+    },
+  };
+}
 
 interface Ran {
   readonly step: JobStep;
@@ -229,7 +245,9 @@ function tryJob(data: JobData, { active, former, tools, ports }: Run): Promise<J
     command: data.commandId,
     term: data.term,
     input: data.input as never,
-    progress: active.progress,
+    get progress() {
+      return active.progress;
+    },
     former,
     rerun: active.rerun,
     careful: ports.outage?.isAway ?? false,

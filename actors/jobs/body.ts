@@ -26,7 +26,7 @@ export interface JobContext<N extends JobName> {
   /** The term under which it was decided. */
   readonly term: number;
   readonly input: JobInput<N>;
-  /** What the last try left; null at first. */
+  /** What the last try left, or this one has kept; null at first. */
   readonly progress: Json;
   /** Before the first try: what was left by the command in whose place this one came. It may have waited for less than this one has to wait for. */
   readonly former: Json;

@@ -3,7 +3,18 @@ import type { ProviderID } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { JobMessage, JobRequest } from '../ports/job-driver.ts';
 import { again, done, type JobBodies, type JobBody, type JobContext, type JobResult } from './body.ts';
-import { asJson, contradiction, driverOf, type Ended, failureOfJob, follow, isUnable, progressOf } from './by-job.ts';
+import {
+  asJson,
+  contradiction,
+  driverOf,
+  type Ended,
+  failureOfJob,
+  follow,
+  isUnable,
+  type JobProgress,
+  progressOf,
+  unheard,
+} from './by-job.ts';
 import { creationJobs } from './by-job-create.ts';
 import { addressRequest } from './job-request.ts';
 
@@ -64,8 +75,11 @@ const assign: JobBody<'assign'> = async (context) => {
   // The same decision has the same Job, whichever command carries it out: what became of one that was cut off, its Job tells.
   const attempt = String(input.subject?.attempt ?? 1);
   const request = addressRequest(context, 'assign', { address: input.address, node: input.node, attempt });
-  const isFollowed = async () => progressOf(context).slots.assign !== undefined || (await driverOf(context).look(request)) !== null;
-  if ((context.careful || input.inDoubtUntil !== null) && !(await isFollowed())) {
+  if (context.rerun && !slotsOf(context).assign?.job) await context.keep(unheard(context, 'assign'));
+  const { assign: slot, verify: look } = slotsOf(context);
+  const isFollowed = async () => Boolean(slot?.job) || (await driverOf(context).look(request)) !== null;
+  // A look that has begun is heard to its end.
+  if ((context.careful || isInDoubt(context) || look) && !(await isFollowed())) {
     const found = await verify(context);
     if (found) return found;
   }
@@ -77,6 +91,12 @@ const assign: JobBody<'assign'> = async (context) => {
     throw contradiction(request, `says that ${input.address} is on ${said}, not on ${input.node.providerID}`);
   return done({ providerID: input.node.providerID });
 };
+
+const slotsOf = (context: JobContext<'assign'>): JobProgress['slots'] => progressOf(context).slots;
+
+/** An earlier Job may have done anything, or have been created without anybody's hearing of it. */
+const isInDoubt = (context: JobContext<'assign'>): boolean =>
+  context.input.inDoubtUntil !== null || slotsOf(context).assign?.unheard === true;
 
 /** Null once it is known that nothing of an earlier try can be in the way of this one, and nobody else has moved the address. */
 async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'> | null> {
@@ -96,13 +116,13 @@ async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'
 }
 
 /** A look that failed changes nothing, so that only what was in doubt before is. @throws ProviderError */
-function found({ input }: JobContext<'assign'>, request: JobRequest, ended: Ended): ProviderID | null | undefined {
+function found(context: JobContext<'assign'>, request: JobRequest, ended: Ended): ProviderID | null | undefined {
   try {
     return holderFound(request, ended);
   } catch (cause) {
     if (!(cause instanceof ProviderError)) throw cause;
     const { kind, message, conditionReason } = cause;
-    throw new ProviderError(kind, message, { cause, unknownOutcome: input.inDoubtUntil !== null, conditionReason });
+    throw new ProviderError(kind, message, { cause, unknownOutcome: isInDoubt(context), conditionReason });
   }
 }
 

@@ -16,6 +16,8 @@ interface Slot {
   readonly ended: Ended | null;
   /** Since when another Job is in the way, ms since the epoch. */
   readonly busySince: number | null;
+  /** It may have been created, and no answer was heard. */
+  readonly unheard?: true;
 }
 
 /** What a job by Jobs keeps. What a former command left tells which Job to go on with. */
@@ -68,11 +70,11 @@ export async function look(context: JobContext<JobName>, request: JobRequest, sl
   const before = progress.slots[slot] ?? NO_SLOT;
   const changed = (change: Partial<Slot>): JobProgress => ({
     ...progress,
-    slots: { ...progress.slots, [slot]: { ...before, busySince: null, ...change } },
+    slots: { ...progress.slots, [slot]: { job: before.job, ended: null, busySince: null, ...change } },
   });
   const kept = (change: Partial<Slot>): Json => asJson(changed(change));
   if (before.ended) return { kind: 'ended', ended: before.ended };
-  const state = await driverOf(context).run(request, before.job, context.fence);
+  const state = await run(context, request, slot);
   switch (state.kind) {
     case 'running':
       if (state.job !== before.job) await context.keep(kept({ job: state.job }));
@@ -80,7 +82,7 @@ export async function look(context: JobContext<JobName>, request: JobRequest, sl
     case 'busy': {
       const busySince = before.busySince ?? context.clock.now();
       if (context.clock.now() - busySince > LONGEST_BUSY_MS) throw inTheWay(request, state.job);
-      return awaits(request, state, changed({ busySince }));
+      return awaits(request, state, changed({ ...before, busySince }));
     }
     case 'succeeded':
     case 'failed':
@@ -90,6 +92,28 @@ export async function look(context: JobContext<JobName>, request: JobRequest, sl
       return { kind: 'ended', ended: state };
   }
 }
+
+/** A Job that assigns and whose creation was not answered is kept in mind. @throws ProviderError | Fenced | Unreachable */
+async function run(context: JobContext<JobName>, request: JobRequest, slot: string): Promise<JobState> {
+  const { fence } = context;
+  let isSent = false;
+  const assertFresh = (): void => {
+    fence.assertFresh();
+    isSent = true;
+  };
+  try {
+    return await driverOf(context).run(request, progressOf(context).slots[slot]?.job ?? null, { ...fence, assertFresh });
+  } catch (error) {
+    // Where it cannot be kept it comes along with the job's next run, or that is one of a run that was cut off.
+    if (isSent && request.action === 'assign' && error instanceof Unreachable)
+      await context.keep(unheard(context, slot)).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** What is kept once the Job of the slot may have been created unheard. What was found out before says nothing of what that did. */
+export const unheard = (context: JobContext<JobName>, slot: string): Json =>
+  asJson({ ...progressOf(context), slots: { [slot]: { ...NO_SLOT, unheard: true } } });
 
 /** The Job is looked at again. Why it does not begin is told when that is another thing than before. */
 export function awaits(

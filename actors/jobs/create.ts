@@ -1,6 +1,6 @@
 import { restMs } from '../../machines/backoff.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
-import { ProviderError } from '../errors.ts';
+import { Fenced, ProviderError, Unreachable } from '../errors.ts';
 import type { ListCall } from '../ports/provider.ts';
 import { again, done, type JobBody, type JobContext, passFence, read, write } from './body.ts';
 
@@ -41,8 +41,9 @@ export const create: JobBody<'create'> = async (context) => {
   try {
     return done({ address: await context.provider.createRoutedIP(context.input.region, write(context, 'create')) });
   } catch (error) {
-    // Nothing was sent: the next run need not look for what it might have made.
-    if (error instanceof ProviderError && error.kind === 'RateLimited') return again(error.retryAfterMs ?? 1000, null);
+    // Nothing was made: the next run need not look for it.
+    const isKnown = error instanceof ProviderError ? !error.unknownOutcome : error instanceof Fenced || error instanceof Unreachable;
+    if (isKnown) await context.keep(null).catch(() => undefined);
     throw error;
   }
 };

@@ -9,27 +9,16 @@ export type JobRule =
 export class JobRules {
   readonly violations: { readonly rule: JobRule; readonly at: number; readonly text: string }[] = [];
   readonly #jobs: MemoryJobs<JobPlatform>;
-  /** Those of which nobody knows that they were ever there. */
-  readonly #unheard = new Set<MemoryJob>();
 
   constructor(jobs: MemoryJobs<JobPlatform>) {
     this.#jobs = jobs;
-  }
-
-  /** It was created, and no answer came. */
-  lost(job: MemoryJob): void {
-    this.#unheard.add(job);
-  }
-
-  heard(name: string): void {
-    for (const job of this.#unheard) if (job.name === name && !job.gone) this.#unheard.delete(job);
   }
 
   check(): void {
     const assigns = this.#jobs.created.filter(({ request }) => request.action === 'assign');
     for (const [index, job] of assigns.entries()) {
       const former = assigns.slice(0, index).findLast((each) => each.request.subject === job.request.subject && isSameAddress(each, job));
-      if (former && isUnknown(former) && !this.#unheard.has(former) && !this.#isFound(former, job))
+      if (former && isUnknown(former) && !this.#isFound(former, job))
         this.#note(
           'finds before a Job assigns again',
           job.createdAt,

@@ -123,21 +123,11 @@ class PlayedJobs implements Played<JobHappening> {
           const isNew = this.#jobs.created.length > length;
           if (isNew) this.#stage.operator.reaches(process, 'beforeReplyRead');
           await alive();
-          const job = this.#jobs.created.at(-1);
-          if (!isNew || !job || this.#lost === 0) {
-            this.#rules.heard(state.job);
-            return state;
-          }
+          if (!isNew || this.#lost === 0) return state;
           this.#lost -= 1;
-          this.#rules.lost(job);
           throw new Unreachable('no answer came');
         }),
-      look: (request) =>
-        asked(async () => {
-          const state = await driver.look(request);
-          if (state) this.#rules.heard(state.job);
-          return state;
-        }),
+      look: (request) => asked(() => driver.look(request)),
       clear: (job) => asked(() => driver.clear(job)),
       conclude: (subject) => asked(() => driver.conclude(subject)),
     };
