@@ -12,6 +12,7 @@ import type {
   ReservedVirtualIP,
 } from '../../machines/virtual-ip-migration-jobs.ts';
 import { isOver, STATES } from '../../machines/virtual-ip-stage.ts';
+import { cloneOfVirtualIP } from '../../machines/virtual-ip-surroundings.ts';
 import { Overtaken, ProviderError } from '../errors.ts';
 import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
 import type { Fence } from '../ports/provider.ts';
@@ -120,23 +121,62 @@ async function isReserved(writer: MigrationWriter, { address, gsm }: Candidate, 
   }
 }
 
-/** Holds before it creates: what was created is always found again. */
 const exposeService: MigrationJobBody<'exposeService'> = async ({ input, writer, fence }) => {
   const { vip, service: name, address, clone } = input;
   const live = await virtualIPOf(writer, vip);
   if (hasBegun(live)) return done({ service: live.status.service, clone, begun: true });
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
+  await cloned(writer, live, service, { name: clone, address }, fence);
+  return done({ service: name, clone });
+};
+
+/** The copy stands, and is like the Service. Holds before it creates: what was created is always found again. */
+async function cloned(
+  writer: MigrationWriter,
+  live: LiveVirtualIP,
+  service: LiveService,
+  { name, address }: { readonly name: string; readonly address: string },
+  fence: Fence,
+): Promise<void> {
+  const vip = live.ref;
   await saying('could not add finalizer for service', () => writer.hold(live, 'clone', fence));
-  const present = await saying(NO_CLONE, () => writer.service({ namespace: vip.namespace, name: clone }));
+  const present = await saying(NO_CLONE, () => writer.service({ namespace: vip.namespace, name }));
   await saying(NO_CLONE, async () => {
-    if (present === null) return writer.createClone(cloneOf(service, vip, clone, address), fence);
-    if (!isCloneOf(present, vip)) throw new ProviderError('Conflict', `Service "${clone}" is there, and not of VirtualIP "${vip.name}"`);
+    if (present === null) return writer.createClone(cloneOf(service, vip, name, address), fence);
+    if (!isCloneOf(present, vip)) throw new ProviderError('Conflict', `Service "${name}" is there, and not of VirtualIP "${vip.name}"`);
     if (driftOf(service, present).length === 0) return;
     const content = { labels: service.labels, annotations: annotationsOf(service), spec: followed(service) };
     return writer.syncClone(present, content, fence);
   });
-  return done({ service: name, clone });
+}
+
+type Step = 'claimService' | 'reassociateIP' | 'handOverIP' | 'convertService' | 'assignIngress';
+
+/** A step of a migration that cannot be done leaves the Service to the copy for as long: that stands then, whoever has deleted it. What hinders the step is told. */
+const orServed =
+  <N extends Step>(step: MigrationJobBody<N>): MigrationJobBody<N> =>
+  async (context) => {
+    try {
+      return await step(context);
+    } catch (error) {
+      if (error instanceof ProviderError && !(error instanceof Overtaken)) await servedByClone(context).catch(unlessRefused);
+      throw error;
+    }
+  };
+
+const unlessRefused = (error: unknown): void => {
+  if (!(error instanceof ProviderError)) throw error;
 };
+
+/** Only while the address is the VirtualIP's or the Service's: somebody else may have it by now. */
+async function servedByClone({ input, writer, fence }: MigrationJobContext<Step>): Promise<void> {
+  const { vip, address } = input;
+  const place = { namespace: vip.namespace, name: input.service };
+  const [live, service, ip] = await Promise.all([writer.virtualIP(vip), writer.service(place), writer.ip(addressIn(address))]);
+  if (live === null || live.deleting || isOver(live) || service === null || ip === null) return;
+  if (isOfVirtualIP(ip, vip) || isOfService(ip, place))
+    await cloned(writer, live, service, { name: cloneOfVirtualIP(live), address }, fence);
+}
 
 /** Marks the Service, then writes the stage: that write is refused when the annotation was taken off after it was looked for, and from then on admission does
  *  not let it be. Of two VirtualIPs the Service bears the name of one. */
@@ -330,11 +370,11 @@ async function ipReleased(writer: MigrationWriter, { vip, service, name, held, a
 export const migrationJobBodies: MigrationJobBodies = {
   reserveVirtualIP,
   exposeService,
-  claimService,
-  reassociateIP,
-  handOverIP,
-  convertService,
-  assignIngress,
+  claimService: orServed(claimService),
+  reassociateIP: orServed(reassociateIP),
+  handOverIP: orServed(handOverIP),
+  convertService: orServed(convertService),
+  assignIngress: orServed(assignIngress),
   removeClone,
   releaseVirtualIP,
 };
