@@ -12,6 +12,7 @@ import { familyServed, type PoolContext } from '../../machines/pool.ts';
 import { cloudOf } from '../../machines/provider-key.ts';
 import type { PoolStatus } from '../../machines/status.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
+import { isSentSince, isUnconfirmed } from './under-way.ts';
 
 /** What must hold at every moment of every run. */
 export type Rule =
@@ -346,12 +347,14 @@ export class Invariants implements Observer {
       if (other !== actor && isUnconfirmed(record, id)) void this.#confirmUnspaced(actor, other, record);
   }
 
-  /** What was seen may be behind what is stored, when the writer ended just then. What is not stored any more nobody has told to have ended: a rebuild may have lost it. */
+  /** What was seen may be behind what is stored, when the writer ended just then. What is not stored any more nobody has told to have ended: a rebuild may have lost it. It
+   *  was never under way if neither the store nor a status could take it: then nothing was sent. */
   async #confirmUnspaced(actor: ActorId, other: ActorId, seen: ActorRecord): Promise<void> {
     const at = this.#options.monotonic();
     const { pool, elected } = seen.snapshot.context as unknown as AddressContext;
-    const stored = await this.#options.load(cellOf(other)).catch(() => null);
-    if (isUnconfirmed(stored?.records[other] ?? seen, pool))
+    const isSent = isSentSince(this.#confirmedAt.get(pool)?.at(-1)?.monotonic ?? 0, seen, this.#options.provider.writes());
+    const stored = (await this.#options.load(cellOf(other)).catch(() => null))?.records[other];
+    if (isUnconfirmed(stored ?? seen, pool) && (stored || isSent))
       this.violations.push({ rule: 'spaced', at, text: `${actor} was granted a node while ${other} is not confirmed on ${elected?.name}` });
   }
 
@@ -388,13 +391,3 @@ const wasKnown = (node: string, turn: Transition | undefined): boolean => {
   const first = turn?.events.find((type) => type !== 'RESUME');
   return !turn || first === 'CLUSTER_OBSERVED' || (before?.candidates.some(({ name }) => name === node) ?? false);
 };
-
-/** An assign for that pool may be under way. A grant that reaches an address while it is read is given back: no assign comes of it, unless one was under way before. */
-const isUnconfirmed = (record: ActorRecord, id: ActorId): boolean => {
-  const { pool, elected, assigned, inDoubtUntil } = record.snapshot.context as unknown as AddressContext;
-  if (record.chart !== 'ip' || pool !== id || (isUnassigned(record) && inDoubtUntil === null)) return false;
-  return elected !== null && assigned?.name !== elected.name;
-};
-
-const isUnassigned = ({ snapshot: { value } }: ActorRecord): boolean =>
-  typeof value === 'object' && value !== null && 'Unassigned' in value;
