@@ -29,7 +29,7 @@ export interface CellPorts extends TurnPorts {
   /** Hands saved commands on; answers the ids of the jobs and timers that were stored. Never throws; a send is reported by `arrived` later. */
   readonly dispatch: (commands: readonly Command[]) => Promise<readonly string[]>;
   /** Best effort: these jobs and timers are no longer waited for. */
-  readonly discard: (obsolete: TurnResult['obsolete'], records: ReadonlyMap<ActorId, ActorRecord>) => void;
+  readonly discard: (obsolete: TurnResult['obsolete']) => void;
   /** No actor of this term ended at a higher version; 0 before one has. */
   readonly endedAt: () => number;
   /** An actor has ended of which this version was stored; 0 for none. */
@@ -275,7 +275,7 @@ export class Cell {
       if (this.#outbox.delete(commandId)) this.#toClear.add(commandId);
     }
     this.#ports.probe('afterWrite', this.id);
-    if (result.obsolete.length > 0) this.#ports.discard(result.obsolete, this.#state.records);
+    if (result.obsolete.length > 0) this.#ports.discard(result.obsolete);
     const turn = { cell: this.id, term: result.write.term, at, transitions: result.transitions };
     for (const observer of this.#ports.observers) this.#tell(() => observer.turnSaved(turn));
     // Those that waited for a claim hear with it what the turn has changed for them.

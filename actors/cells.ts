@@ -212,7 +212,7 @@ export class Cells {
       ],
       term: () => this.#term,
       dispatch: (commands) => this.#dispatch(commands),
-      discard: (obsolete, records) => discard(obsolete, records, { queues }),
+      discard: (obsolete) => discard(obsolete, { queues }),
       endedAt: () => this.#endedAt,
       ended: (version) => {
         this.#endedAt = Math.max(this.#endedAt, version) + 1;

@@ -4,7 +4,7 @@ import { cellOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
 import type { Log } from './ports/observers.ts';
 import type { NewJob, Queues } from './ports/queues.ts';
-import type { ActorRecord, Command, JobCommand, Json, SendCommand, TimerCommand } from './ports.ts';
+import type { Command, JobCommand, Json, SendCommand, TimerCommand } from './ports.ts';
 import type { Envelope, TurnResult } from './turn.ts';
 import { jobOf, TIMERS } from './worker.ts';
 
@@ -82,25 +82,12 @@ function send(command: SendCommand, { deliver, arrived, log }: DispatchPorts): v
 }
 
 /** Best effort: a job or timer that nobody waits for is fenced anyway. */
-export function discard(
-  obsolete: TurnResult['obsolete'],
-  records: ReadonlyMap<ActorId, ActorRecord>,
-  { queues }: Pick<DispatchPorts, 'queues'>,
-): void {
-  for (const { key, commandId, actor, isResumed } of obsolete) {
+export function discard(obsolete: TurnResult['obsolete'], { queues }: Pick<DispatchPorts, 'queues'>): void {
+  for (const { commandId, queue = TIMERS, isResumed } of obsolete) {
     if (isResumed) continue;
-    const isTimer = key.startsWith('xstate.after.');
-    const queue = isTimer ? TIMERS : queueOf(records.get(actor));
-    if (queue)
-      void queues
-        .queue(queue)
-        .remove(commandId)
-        .catch(() => undefined);
+    void queues
+      .queue(queue)
+      .remove(commandId)
+      .catch(() => undefined);
   }
 }
-
-/** On which the jobs of an actor run; null where that is not known. */
-export const queueOf = (record: ActorRecord | undefined): string | null => {
-  const provider = (record?.snapshot.context as { readonly provider?: unknown } | undefined)?.provider;
-  return typeof provider === 'string' && provider !== '' ? provider : null;
-};

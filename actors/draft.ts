@@ -23,9 +23,9 @@ export interface Draft {
 
 /** A job or a timer that is no longer waited for. */
 export interface Obsolete {
-  readonly key: string;
   readonly commandId: string;
-  readonly actor: ActorId;
+  /** Absent for a timer. */
+  readonly queue?: string;
   /** Another job resumes it: it has left progress that is still to be read. */
   readonly isResumed: boolean;
 }
@@ -62,10 +62,10 @@ export function claimsDiff(actor: ActorId, draft: Draft, after: ActorRecord | nu
   };
 }
 
-export function obsoleteOf([actor, draft]: [ActorId, Draft]): readonly Obsolete[] {
+export function obsoleteOf(draft: Draft): readonly Obsolete[] {
   const kept = new Set([...draft.waiting.values()].map(({ commandId }) => commandId));
   const resumed = new Set([...draft.commands.values()].map((command) => (command.kind === 'job' ? command.resumes : undefined)));
   return Object.entries(draft.stored?.waiting ?? {})
     .filter(([key, { commandId }]) => key !== 'claim' && !kept.has(commandId) && !draft.consumed.has(commandId))
-    .map(([key, { commandId }]) => ({ key, commandId, actor, isResumed: resumed.has(commandId) }));
+    .map(([, { commandId, queue }]) => ({ commandId, isResumed: resumed.has(commandId), ...(queue !== undefined && { queue }) }));
 }

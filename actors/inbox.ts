@@ -1,7 +1,7 @@
 import { type ActorId, fieldsOf } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
 import { cellOf, termOf } from './charts.ts';
-import { queueOf, type TimerData } from './dispatch.ts';
+import type { TimerData } from './dispatch.ts';
 import { isDoomed } from './doomed.ts';
 import { Unreachable } from './errors.ts';
 import { type Overdue, Waits } from './overdue.ts';
@@ -9,7 +9,7 @@ import type { Log, Observer, SetAside } from './ports/observers.ts';
 import type { ActiveJob, Consumer, JobStep, Queues } from './ports/queues.ts';
 import type { ActorRecord, Clock, Waiting } from './ports.ts';
 import type { Envelope } from './turn.ts';
-import { assertCommand, OUTCOMES, type OutcomeData, TIMERS } from './worker.ts';
+import { assertCommand, OUTCOMES, type OutcomeData, outcomeId, TIMERS } from './worker.ts';
 
 export interface InboxPorts {
   readonly term: number;
@@ -115,13 +115,12 @@ export class Inbox {
   }
 
   /** Whether the job is carried out all the same, or is no longer waited for. Nothing is said of it while the queue cannot be asked. */
-  async #goesOn({ actor, key, commandId }: Overdue): Promise<boolean> {
-    const { cells, queues } = this.#ports;
-    const recordOf = () => cells.recordsOf(cellOf(actor))?.get(actor);
-    const queue = queueOf(recordOf());
+  async #goesOn({ actor, key, commandId, queue }: Overdue): Promise<boolean> {
+    const { queues } = this.#ports;
+    const told = () => queues.queue(OUTCOMES).standOf(outcomeId({ commandId }));
     try {
-      const stand = queue === null ? null : await queues.queue(queue).standOf(commandId);
-      return this.#waits.goesOn(commandId, stand) || recordOf()?.waiting[key]?.commandId !== commandId;
+      const stand = queue === undefined ? null : ((await queues.queue(queue).standOf(commandId)) ?? (await told()));
+      return this.#waits.goesOn(commandId, stand) || this.#waitingOf({ actor, key, commandId }) === null;
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
       return true;

@@ -9,18 +9,22 @@ export interface Overdue {
   readonly key: string;
   readonly commandId: string;
   readonly kind: 'timer' | 'job';
+  /** Of a job; absent for an answer to a send. */
+  readonly queue?: string;
 }
 
-/** How much later than due a timer may come, ms. */
-const LATE_TIMER_MS = 10_000;
-/** How long a job is waited for before the queue is asked how it stands, and how long one start of it may take, ms. */
-const LATE_JOB_MS = 300_000;
+/** How much later than due a timer may come, and how long a job is waited for before its queue is asked how it stands, ms. The next time it is asked after as long again
+ *  as the job was waited for by then, but for the longest time: what is lost costs no more than has been waited for anyway, and what waits for long costs little. */
+const LATE_MS = 10_000;
+/** How long one start of a job may take, and the answer to a send, ms. */
+const LONGEST_MS = 300_000;
 
+/** Monotonic, ms. */
 interface Wait {
-  /** Monotonic, ms. */
+  readonly since: number;
   readonly until: number;
-  /** The start of the job that was seen to run; null while none was. */
-  readonly start: number | null;
+  /** The start of the job that was seen to run, and since when; null while none was. */
+  readonly start: { readonly number: number; readonly since: number } | null;
 }
 
 /** Watches how long commands have been waited for, by the monotonic clock: a jump of the wall clock makes none of them late. */
@@ -38,11 +42,14 @@ export class Waits {
     const waits = new Map<string, Wait>();
     const overdue: Overdue[] = [];
     const look = ([actor, { waiting }]: readonly [ActorId, ActorRecord]): void => {
-      for (const [key, { commandId, dueAt }] of Object.entries(waiting)) {
-        const allowed = dueAt === undefined ? LATE_JOB_MS : Math.max(0, dueAt - this.#clock.now()) + LATE_TIMER_MS;
-        const wait = this.#waits.get(commandId) ?? { until: now + allowed, start: null };
+      for (const [key, { commandId, dueAt, queue }] of Object.entries(waiting)) {
+        const dueMs = Math.max(0, (dueAt ?? 0) - this.#clock.now());
+        const isAnswer = dueAt === undefined && queue === undefined;
+        const until = now + (isAnswer ? LONGEST_MS : dueMs + LATE_MS);
+        const wait = this.#waits.get(commandId) ?? { since: now, until, start: null };
         waits.set(commandId, wait);
-        if (wait.until <= now) overdue.push({ actor, key, commandId, kind: dueAt === undefined ? 'job' : 'timer' });
+        const kind = dueAt === undefined ? 'job' : 'timer';
+        if (wait.until <= now) overdue.push({ actor, key, commandId, kind, ...(queue !== undefined && { queue }) });
       }
     };
     await inSlices(records, this.#clock, () => false, look);
@@ -52,9 +59,13 @@ export class Waits {
 
   /** Whether a job that is overdue is still carried out, and waited for once more. What a job waits for may take as long as it likes; one start of it may not. */
   goesOn(commandId: string, stand: JobStand | null): boolean {
-    const start = stand?.isRunning ? stand.starts : null;
-    if (!stand || (start !== null && this.#waits.get(commandId)?.start === start)) return false;
-    this.#waits.set(commandId, { until: this.#clock.monotonic() + LATE_JOB_MS, start });
+    const now = this.#clock.monotonic();
+    const { since = now, start: before = null } = this.#waits.get(commandId) ?? {};
+    if (!stand) return false;
+    const isSame = stand.isRunning && before?.number === stand.starts;
+    if (isSame && now - before.since >= LONGEST_MS) return false;
+    const start = isSame ? before : stand.isRunning ? { number: stand.starts, since: now } : null;
+    this.#waits.set(commandId, { since, until: now + Math.min(LONGEST_MS, now - since), start });
     return true;
   }
 }

@@ -26,6 +26,8 @@ export interface Waiting {
   readonly commandId: string;
   /** When a timer is due, ms since the epoch; absent for jobs and sends. */
   readonly dueAt?: number;
+  /** On which a job was put; absent for timers and sends, and in what was stored before. */
+  readonly queue?: string;
   /** What a job waits for that people are to know; absent or null for nothing. */
   readonly waits?: Finding | null;
 }

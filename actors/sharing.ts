@@ -92,7 +92,7 @@ function mapIn<K, V>(maps: Map<string, Map<K, V>>, key: string): Map<K, V> {
 }
 
 /** What a firewall begins with after the records were lost: what the status of RoutedIPs says was added to it, and that each of them may need all that its own
- *  status names until its address is heard. Nothing that serves is closed because nobody has claimed it yet. */
+ *  status names until its address is heard. Nothing that serves is closed because nobody has claimed it yet, and nothing is opened that nobody has claimed. */
 export function firewallBegin(id: ActorId, objects: Iterable<readonly [ActorId, PoolObject]>): FirewallMachineInput {
   const { provider, name } = firewallOf(id);
   const ports = new Set<string>();

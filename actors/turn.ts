@@ -128,7 +128,7 @@ class Turn {
     if (fence) {
       if (awaited?.commandId !== fence.commandId) return [];
       if (envelope.waits !== undefined) {
-        draft.waiting.set(fence.key, { commandId: fence.commandId, waits: envelope.waits });
+        draft.waiting.set(fence.key, { ...awaited, waits: envelope.waits });
         return [];
       }
       draft.waiting.delete(fence.key);
@@ -227,7 +227,8 @@ class Turn {
   #await(actor: ActorId, draft: Draft, key: string, make: (id: string) => JobCommand | TimerCommand): void {
     const command = make(this.#nextId(actor, draft));
     draft.commands.set(key, command);
-    draft.waiting.set(key, command.kind === 'timer' ? { commandId: command.id, dueAt: command.dueAt } : { commandId: command.id });
+    const { id: commandId } = command;
+    draft.waiting.set(key, command.kind === 'timer' ? { commandId, dueAt: command.dueAt } : { commandId, queue: command.queue });
   }
 
   #carry(actor: ActorId, draft: Draft, effect: Effect): readonly Envelope[] {
@@ -309,7 +310,7 @@ class Turn {
       write: nothing ? null : write,
       next,
       transitions,
-      obsolete: changed.flatMap(obsoleteOf),
+      obsolete: changed.flatMap(([, draft]) => obsoleteOf(draft)),
       faults: this.#faults,
       unheard: this.#unheard,
     };

@@ -25,7 +25,7 @@ export function withUnheard(cells: Cells, now: number, ms: number): Cells {
   if (ms === 0) return cells;
   const noted = (record: ActorRecord): ActorRecord => {
     const of = underWay(record);
-    if (record.chart === 'dns-zone' && record.waiting.ensure) return withContext(record, expectUnheard(zoneOf(record), now + ms));
+    if (record.chart === 'dns-zone' && record.waiting.ensure) return withContext(record, expectUnheard(zoneOf(record), now + ms, ms));
     return record.chart === 'firewall' && of
       ? withContext(record, { doubt: bothDoubts(doubtOf(record), { of, until: now + ms, wholeMs: ms }) })
       : record;

@@ -204,7 +204,8 @@ function hinderedBy(error: unknown, active: ActiveJob, isCurrent: boolean): Ran 
   return error.kind === 'Unauthorized' && !isCurrent ? { step: again(50), outcome: 'unfinished' } : null;
 }
 
-const outcomeId = ({ commandId }: JobData): string => `${commandId}.outcome`;
+/** The job by which the leader is told of the outcome of a command's job. */
+export const outcomeId = ({ commandId }: Pick<JobData, 'commandId'>): string => `${commandId}.outcome`;
 
 const DONE: JobStep = { kind: 'done' };
 

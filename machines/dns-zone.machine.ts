@@ -52,7 +52,8 @@ export const zoneMachine = (settings: ZoneSettings) => {
         begin: always(work.begin),
         noteOutcomes: on('xstate.done.actor.ensure', (context, { output, at }) => noteOutcomes(context, output, at)),
         noteFailure: on('xstate.error.actor.ensure', (context, { error, at }) => noteFailure(context, error, at)),
-        planWake: always(work.planWake(settings)),
+        bringNear: always(work.bringNear(settings)),
+        planWake: always(work.planWake),
         forgetWake: always(work.forgetWake),
         wakeUp: always(work.wakeUp),
         callVerification: always(work.callVerification(settings)),
@@ -75,6 +76,7 @@ export const zoneMachine = (settings: ZoneSettings) => {
       states: {
         Idle: {
           description: 'Every record set stands, or belongs to another claimant. From time to time all of them are looked at again.',
+          entry: 'bringNear',
           always: [
             { guard: 'hasWork', target: 'Applying' },
             { guard: 'mustWait', target: 'CoolOff' },
@@ -101,7 +103,7 @@ export const zoneMachine = (settings: ZoneSettings) => {
         },
         CoolOff: {
           description: 'Waits after an error: of the whole zone, or of single sets while the others stand.',
-          entry: 'planWake',
+          entry: ['bringNear', 'planWake'],
           always: [
             { guard: 'hasWork', target: 'Applying' },
             { guard: 'mayRest', target: 'Idle' },

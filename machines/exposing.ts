@@ -87,7 +87,10 @@ export function observeService(context: PoolContext, service: ObservedService | 
     return tellPolicy({ ...context, exposed: { ...exposed, trouble } }, { ...policyOf(spec, ports), ...(portsOn && { portsOn }) });
   }
   const why = unsupported(service);
-  const { ports, portsOn, warnings } = servicePorts(service, { open: exposes.nodePortRange, sources: exposes.sources });
+  const { nodePortRange, sources, source } = exposes;
+  const limits = exposes.firewall === null ? null : exposes;
+  const rules = { open: nodePortRange, sources, limits, source: `${source.kind} ${source.name}` };
+  const { ports, portsOn, warnings } = servicePorts(service, rules);
   const trouble = why === null ? null : { reason: 'ServiceNotSupported' as const, message: `Service ${name}: ${why}` };
   const differ = Object.keys(portsOn).length > 0;
   return tellPolicy({ ...context, exposed: { ...exposed, trouble, warnings } }, { ...policyOf(spec, ports), ...(differ && { portsOn }) });

@@ -8,7 +8,11 @@ import { type ActorId, type Address, isFields } from './types.ts';
 import { known, type PoolSpec, type ProviderFacts, type ProviderRegistry } from './validate.ts';
 
 /** A RoutedIP leads an address to a Service: what its pool of one has to know besides. */
-export interface Exposure extends Pick<Policy, 'postAllow' | 'exclusive' | 'sources' | 'nodePortRange' | 'perNode' | 'reclaim' | 'taint'> {
+export interface Exposure
+  extends Pick<
+    Policy,
+    'postAllow' | 'exclusive' | 'sources' | 'nodePortRange' | 'allowedPorts' | 'maxPorts' | 'perNode' | 'reclaim' | 'taint'
+  > {
   readonly service: ServiceRef;
   /** Actor of the firewall; null for none. */
   readonly firewall: ActorId | null;
@@ -189,7 +193,7 @@ function exposure(fact: RoutedIPFact, service: ServiceRef, policy: Policy, facts
   const { kind, namespace: home, name: called } = fact.policy ?? { kind: '', namespace: '', name: '' };
   const { namespace, name, uid } = fact;
   const perNode = Math.min(policy.perNode, facts.addressesPerNode);
-  const { reclaim, firewall, postAllow, exclusive, sources, nodePortRange, taint } = policy;
+  const { reclaim, firewall, postAllow, exclusive, sources, nodePortRange, allowedPorts, maxPorts, taint } = policy;
   const about = {
     namespace,
     name,
@@ -208,6 +212,8 @@ function exposure(fact: RoutedIPFact, service: ServiceRef, policy: Policy, facts
     exclusive,
     sources,
     nodePortRange,
+    ...(allowedPorts && { allowedPorts }),
+    ...(maxPorts && { maxPorts }),
     perNode,
     clampedFrom: perNode < policy.perNode ? policy.perNode : null,
     reclaim,

@@ -43,7 +43,8 @@ export const isWithin = (some: Held | null | undefined, all: Held | null | undef
   (some?.nodes ?? []).every(({ name, providerID }) => all?.nodes.some((node) => node.name === name && node.providerID === providerID)) &&
   (some?.ports ?? []).every((port) => all?.ports.includes(port));
 
-/** Claims for which something may be added: not those that were refused and are not made anew, and not on nodes of which only what is open is kept. */
+/** Claims for which something may be added: not those that were refused and are not made anew, and not on nodes of which only what is open is kept. Where there are
+ *  no others, the ports are not opened either: a port of a firewall is open on all of its nodes. */
 export const openable = ({
   claims,
   refused = [],
@@ -51,9 +52,10 @@ export const openable = ({
   readonly claims: Readonly<Record<ActorId, Held>>;
   readonly refused?: readonly ActorId[];
 }): readonly Held[] =>
-  Object.entries(claims).flatMap(([claimant, held]) =>
-    refused.includes(claimant) ? [] : [{ ...held, nodes: held.nodes.filter(({ onlyKept }) => !onlyKept) }],
-  );
+  Object.entries(claims).flatMap(([claimant, held]) => {
+    const nodes = held.nodes.filter(({ onlyKept }) => !onlyKept);
+    return refused.includes(claimant) || nodes.length === 0 ? [] : [{ ...held, nodes }];
+  });
 
 /** Something of what is lacking is held. */
 export const needs = (held: Held | undefined, { ports, nodes }: FirewallOwned): boolean =>

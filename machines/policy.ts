@@ -1,3 +1,4 @@
+import { type PortLimits, portLimits } from './allowed-ports.ts';
 import { asRecord, atMost, InvalidSpec, list, number, refuse, text } from './fields.ts';
 import { checkTemplate } from './job-template.ts';
 import { LIMITS } from './limits.ts';
@@ -21,7 +22,7 @@ export interface Account {
 }
 
 /** How the addresses of a class or an issuer are provided: one policy for both kinds. */
-export interface Policy extends Account {
+export interface Policy extends Account, PortLimits {
   readonly region: string;
   readonly firewall: string;
   readonly postAllow: boolean;
@@ -128,6 +129,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
   namespaceSelector(raw);
   return {
     ...account,
+    ...portLimits(raw),
     ipGroup: groupOf(object, text(raw.ipGroup, 'spec.ipGroup'), account),
     region: text(raw.region, 'spec.region'),
     firewall: text(raw.routedIPFirewallName, 'spec.routedIPFirewallName'),

@@ -62,8 +62,8 @@ export function ownedRules(status: unknown): readonly { readonly firewall: Actor
     });
 }
 
-/** What a RoutedIP's status says of one firewall: what was added to it, and what of it the address may need: all that is named there, and what serves. Null
- *  when nothing was added; the claim is null when nothing can serve by it. */
+/** What a RoutedIP's status says of one firewall: what was added to it, and what of it the address may need: all that is named there, and what serves. That
+ *  is kept, and nothing of it is opened before the address claims it: it may be to come to its node first, or to another one. Null when nothing was added; the claim is null when nothing can serve by it. */
 export function rememberedClaim(
   status: unknown,
   id: ActorId,
@@ -75,7 +75,7 @@ export function rememberedClaim(
   const ports = [...new Set([...owned.ports, ...list(open).map(fieldsOf).flatMap(portIn)])].sort();
   const nodes = [...new Set([...owned.nodes, ...holders])]
     .sort()
-    .map((node) => ({ name: node, providerID: node, ...(!owned.nodes.includes(node) && { onlyKept: true as const }) }));
+    .map((node) => ({ name: node, providerID: node, onlyKept: true as const }));
   const claim = ports.length > 0 && nodes.length > 0 ? { ports, nodes, exclusive: false, isOpen: false } : null;
   return { owned, address: boundAddress(status), claim };
 }

@@ -7,7 +7,7 @@ import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { awaitsResume, pausedCondition } from './marks-status.ts';
 import { refused } from './node-status.ts';
-import { entries, type PoolContext } from './pool.ts';
+import { type Exposed, entries, type PoolContext } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
 import {
@@ -136,7 +136,7 @@ export function routedIPConditions(view: RoutedIPView): readonly RoutedIPConditi
       : { type: 'Ready', status: 'False', ...(problem ?? busy ?? { reason: 'Waiting', message: 'waits for an address' }) },
     progressing(busy, coolOffOf(view, shown) ?? undefined),
     degraded(problem),
-    shown ? firewallCondition(shown, view.loss) : firewallBefore(view),
+    shown ? firewallCondition(shown, view) : firewallBefore(view),
     ...pausedCondition(view.context),
   ];
 }
@@ -170,10 +170,17 @@ function problemOf(view: RoutedIPView): Finding | null {
     addressProblem(view) ??
     refused(view) ??
     lossProblem(view.loss) ??
+    notAllowed(exposed) ??
     exposed?.trouble ??
     waitingProblem(view) ??
     (exposed?.policyError ? { reason: 'InvalidSpec', message: `${exposed.policyError}; what it said before goes on` } : null)
   );
+}
+
+/** The ports that its class does not let be opened: everything else goes on. */
+function notAllowed(exposed: Exposed | null): Finding | null {
+  const refused = exposed?.warnings.filter(({ reason }) => reason === 'PortNotAllowed') ?? [];
+  return refused.length === 0 ? null : { reason: 'PortNotAllowed', message: refused.map(({ message }) => message).join('; ') };
 }
 
 const lossProblem = (message: string | null): Finding | null => (message === null ? null : { reason: 'FirewallClosed', message });
@@ -195,13 +202,15 @@ const firewallBefore = ({ context: { spec, acquiring } }: PoolView): RoutedIPCon
   return { type, status: 'Unknown', reason: 'Opening', message: 'there is no address yet' };
 };
 
-function firewallCondition(shown: AddressView, loss: string | null): RoutedIPCondition {
+function firewallCondition(shown: AddressView, { loss, context: { exposed } }: RoutedIPView): RoutedIPCondition {
   const type = 'FirewallReady' as const;
   const { failure } = shown.context;
   if (shown.state === 'CoolOff' && failure?.reason) return { type, status: 'False', reason: failure.reason, message: failure.message };
   if (shown.context.policy.firewall === null) return NO_FIREWALL;
   const firewall = nameOf(shown.context.policy.firewall);
   if (loss !== null) return { type, status: 'False', reason: 'FirewallClosed', message: loss };
+  const refusal = notAllowed(exposed);
+  if (refusal) return { type, status: 'False', ...refusal };
   const { deferred } = shown.context;
   if (shown.state === 'Stable' && deferred) return { type, status: 'True', reason: 'PruneDeferred', message: deferred };
   if (opensNothing(shown.context))

@@ -9,12 +9,13 @@ import { isOver } from './virtual-ip-stage.ts';
 export function isPromised({ owner, address }: ReservedIP, marked: string | null, vips: readonly VirtualIP[] | null): boolean {
   if (owner === null) return false;
   if (vips === null) return marked !== null;
-  return vips.some(
-    (vip) =>
-      vip.ref.namespace === owner.namespace &&
-      !isOver(vip) &&
-      (vip.ref.name === marked || (vip.status.service === owner.name && parseAddress(vip.status.ip) === address)),
-  );
+  return vips.some((vip) => {
+    const { ref, status } = vip;
+    if (ref.namespace !== owner.namespace || isOver(vip)) return false;
+    const isNamed = ref.name === marked;
+    // One that does not know its address may have given any.
+    return status.ip === '' ? isNamed : (isNamed || status.service === owner.name) && parseAddress(status.ip) === address;
+  });
 }
 
 /** A VirtualIP that is there is being migrated to the Service, or the Service lists an address that is seen as that VirtualIP's still: what is to come of it is not

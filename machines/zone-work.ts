@@ -93,15 +93,19 @@ const mapClaims = (
 // ---------------------------------------------------------------- time
 
 /** After the clock was set back a time that lies further ahead than its whole wait begins anew, once: each entry would put it off else. */
-export const planWake =
-  ({ verifyEveryMs }: ZoneSettings) =>
+export const bringNear =
+  ({ verifyEveryMs, callDeadlineMs }: ZoneSettings) =>
   (context: ZoneContext, at: number): Next => {
     const near = (wait: Wait | null): Wait | null => wait && { ...wait, until: Math.min(wait.until, at + wait.wholeMs) };
     const claims = mapClaims(context, (claim) => ({ ...claim, retry: near(claim.retry) }));
-    const verifyAt = context.verifyAt === null ? null : Math.min(context.verifyAt, at + verifyEveryMs);
-    const made = { ...context, claims, blocked: near(context.blocked), verifyAt };
-    return next({ ...made, wake: nextWake(made) });
+    const { verifyAt, unheardUntil, unheardMs = callDeadlineMs } = context;
+    // Nothing waits before the first claim.
+    if (verifyAt === null) return next(context);
+    const unheard = typeof unheardUntil === 'number' && { unheardUntil: Math.min(unheardUntil, at + unheardMs) };
+    return next({ ...context, claims, blocked: near(context.blocked), verifyAt: Math.min(verifyAt, at + verifyEveryMs), ...unheard });
   };
+
+export const planWake = (context: ZoneContext): Next => next({ ...context, wake: nextWake(context) });
 
 export const forgetWake = (context: ZoneContext): Next => next({ ...context, wake: null });
 

@@ -19,6 +19,8 @@ export interface ZoneContext {
   readonly verifyAt: number | null;
   /** Until then a call of which no answer was heard may still take effect, ms since the epoch: every set is to be looked at after that. Null or absent when none can. */
   readonly unheardUntil?: number | null;
+  /** How long that may last at most, ms, where that is longer than a call: as long as others may still send it. */
+  readonly unheardMs?: number;
   /** Why the zone could not be listed, and how often in a row; null once it could. */
   readonly failure: JobFailure | null;
   readonly attempts: number;
@@ -153,10 +155,11 @@ export const verifyLeft =
     verifyAt === null ? verifyEveryMs : restMs(Math.min(verifyAt, unheardUntil ?? verifyAt), at, verifyEveryMs);
 
 /** The latest of several times counts: a look before it does not tell what comes after. */
-export const expectUnheard = (context: ZoneContext, until: number): ZoneContext => ({
-  ...context,
-  unheardUntil: Math.max(context.unheardUntil ?? until, until),
-});
+export function expectUnheard(context: ZoneContext, until: number, wholeMs?: number): ZoneContext {
+  const { unheardMs: _, ...others } = context;
+  const isLast = until >= (context.unheardUntil ?? until);
+  return isLast ? { ...others, unheardUntil: until, ...(wholeMs && { unheardMs: wholeMs }) } : context;
+}
 
 /** Rest of the wait that a timer is set for, ms. */
 export const wakeLeft = ({ wake }: ZoneContext, at: number): number => (wake ? restMs(wake.until, at, wake.wholeMs) : 0);

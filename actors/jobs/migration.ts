@@ -12,6 +12,7 @@ import type {
   ReservedVirtualIP,
 } from '../../machines/virtual-ip-migration-jobs.ts';
 import { isOver, STATES } from '../../machines/virtual-ip-stage.ts';
+import { cloneOfVirtualIP } from '../../machines/virtual-ip-surroundings.ts';
 import { Overtaken, ProviderError } from '../errors.ts';
 import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
 import type { Fence } from '../ports/provider.ts';
@@ -120,23 +121,62 @@ async function isReserved(writer: MigrationWriter, { address, gsm }: Candidate, 
   }
 }
 
-/** Holds before it creates: what was created is always found again. */
 const exposeService: MigrationJobBody<'exposeService'> = async ({ input, writer, fence }) => {
   const { vip, service: name, address, clone } = input;
   const live = await virtualIPOf(writer, vip);
   if (hasBegun(live)) return done({ service: live.status.service, clone, begun: true });
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
+  await cloned(writer, live, service, { name: clone, address }, fence);
+  return done({ service: name, clone });
+};
+
+/** The copy stands, and is like the Service. Holds before it creates: what was created is always found again. */
+async function cloned(
+  writer: MigrationWriter,
+  live: LiveVirtualIP,
+  service: LiveService,
+  { name, address }: { readonly name: string; readonly address: string },
+  fence: Fence,
+): Promise<void> {
+  const vip = live.ref;
   await saying('could not add finalizer for service', () => writer.hold(live, 'clone', fence));
-  const present = await saying(NO_CLONE, () => writer.service({ namespace: vip.namespace, name: clone }));
+  const present = await saying(NO_CLONE, () => writer.service({ namespace: vip.namespace, name }));
   await saying(NO_CLONE, async () => {
-    if (present === null) return writer.createClone(cloneOf(service, vip, clone, address), fence);
-    if (!isCloneOf(present, vip)) throw new ProviderError('Conflict', `Service "${clone}" is there, and not of VirtualIP "${vip.name}"`);
+    if (present === null) return writer.createClone(cloneOf(service, vip, name, address), fence);
+    if (!isCloneOf(present, vip)) throw new ProviderError('Conflict', `Service "${name}" is there, and not of VirtualIP "${vip.name}"`);
     if (driftOf(service, present).length === 0) return;
     const content = { labels: service.labels, annotations: annotationsOf(service), spec: followed(service) };
     return writer.syncClone(present, content, fence);
   });
-  return done({ service: name, clone });
+}
+
+type Step = 'claimService' | 'reassociateIP' | 'handOverIP' | 'convertService' | 'assignIngress';
+
+/** A step of a migration that cannot be done leaves the Service to the copy for as long: that stands then, whoever has deleted it. What hinders the step is told. */
+const orServed =
+  <N extends Step>(step: MigrationJobBody<N>): MigrationJobBody<N> =>
+  async (context) => {
+    try {
+      return await step(context);
+    } catch (error) {
+      if (error instanceof ProviderError && !(error instanceof Overtaken)) await servedByClone(context).catch(unlessRefused);
+      throw error;
+    }
+  };
+
+const unlessRefused = (error: unknown): void => {
+  if (!(error instanceof ProviderError)) throw error;
 };
+
+/** Only while the address is the VirtualIP's or the Service's: somebody else may have it by now. */
+async function servedByClone({ input, writer, fence }: MigrationJobContext<Step>): Promise<void> {
+  const { vip, address } = input;
+  const place = { namespace: vip.namespace, name: input.service };
+  const [live, service, ip] = await Promise.all([writer.virtualIP(vip), writer.service(place), writer.ip(addressIn(address))]);
+  if (live === null || live.deleting || isOver(live) || service === null || ip === null) return;
+  if (isOfVirtualIP(ip, vip) || isOfService(ip, place))
+    await cloned(writer, live, service, { name: cloneOfVirtualIP(live), address }, fence);
+}
 
 /** Marks the Service, then writes the stage: that write is refused when the annotation was taken off after it was looked for, and from then on admission does
  *  not let it be. Of two VirtualIPs the Service bears the name of one. */
@@ -152,13 +192,18 @@ const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, f
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
   const isOurs = isClaimedBy(service, vip);
   // One that bears the mark gets no other address, whatever type it has become since: waiting for each other would be for ever.
-  if ((isLoadBalancer(service) && !isOurs) || service.ingress.length > 0) return done<ClaimedService>({ kind: 'loadBalancer' });
+  const isServed = (isLoadBalancer(service) && !isOurs) || service.ingress.length > 0;
+  if (isServed || (await hasOther(writer, service, ip))) return done<ClaimedService>({ kind: 'loadBalancer' });
   const rival = isOurs ? null : ((await rivalOf(writer, service, vip)) ?? (await begunOf(writer, name, vip)));
   if (rival !== null) return done<ClaimedService>({ kind: 'rival', name: rival });
   if (!isOurs) await writer.mark(service, vip.name, fence);
   await writer.report(live, { state: STATES.reassociating, service: name, ip }, fence);
   return done<ClaimedService>({ kind: 'claimed' });
 };
+
+/** Another IP is reserved for the Service: a VirtualIP that is gone left it one, say, which is to be freed. */
+const hasOther = async (writer: MigrationWriter, service: Place, address: string): Promise<boolean> =>
+  (await writer.ips()).some((ip) => ip.address !== parseAddress(address) && isOfService(ip, service));
 
 const isBegun = ({ state }: VirtualIPStatus): boolean => state.startsWith('Migrating: ') && state !== STATES.preparing;
 const isClaimedBy = ({ annotations }: LiveService, { name }: ObjectRef): boolean => annotations[MIGRATING_ANNOTATION] === name;
@@ -201,7 +246,8 @@ const reassociateIP: MigrationJobBody<'reassociateIP'> = async ({ input, writer,
   const { namespace } = vip;
   const rival = isClaimedBy(service, vip) ? null : await rivalOf(writer, service, vip);
   if (rival !== null) throw new ProviderError('Conflict', `VirtualIP ${rival} is being migrated to the service`);
-  if (service.ingress.some(({ ip }) => ip !== address)) throw new ProviderError('Conflict', 'the service has another address');
+  if (service.ingress.some(({ ip }) => ip !== address) || (await hasOther(writer, service, address)))
+    throw new ProviderError('Conflict', 'the service has another address');
   if (service.annotations[MIGRATING_ANNOTATION] === undefined) await writer.mark(service, vip.name, fence);
   const group = await saying('could not get IPGroup object of IP', async () => {
     const found = groupContaining(await writer.groups(), address);
@@ -324,11 +370,11 @@ async function ipReleased(writer: MigrationWriter, { vip, service, name, held, a
 export const migrationJobBodies: MigrationJobBodies = {
   reserveVirtualIP,
   exposeService,
-  claimService,
-  reassociateIP,
-  handOverIP,
-  convertService,
-  assignIngress,
+  claimService: orServed(claimService),
+  reassociateIP: orServed(reassociateIP),
+  handOverIP: orServed(handOverIP),
+  convertService: orServed(convertService),
+  assignIngress: orServed(assignIngress),
   removeClone,
   releaseVirtualIP,
 };

@@ -10,6 +10,8 @@ export interface VirtualIPWorld {
   readonly mappings: Map<string, unknown>;
   /** By uid of the IP: the GroupSegmentMapping that it was taken from. */
   readonly gsms: Map<string, string>;
+  /** Those that went while the definitions were not there: whoever lists anew misses them. */
+  readonly missed: ObjectRef[];
   readonly watches: Set<{ hear(tell: (listener: VirtualIPListener) => void): void; tellAll(): void }>;
   /** Whether the definitions are installed. */
   served: boolean;
@@ -36,6 +38,7 @@ export const virtualIPWorld = (world: VipWorld): VirtualIPWorld => {
     vips: new Map(),
     mappings: new Map(),
     gsms: new Map(),
+    missed: [],
     watches: new Set(),
     served: true,
     put: (vip) => {
@@ -43,6 +46,7 @@ export const virtualIPWorld = (world: VipWorld): VirtualIPWorld => {
       const isGone = vip.deleting && vip.finalizers.length === 0;
       if (isGone) self.vips.delete(key);
       else self.vips.set(key, vip);
+      if (isGone && !self.served) self.missed.push(vip.ref);
       world.options.changed?.({ kind: 'VirtualIP', after: isGone ? null : vip });
       tellAll((listener) => (isGone ? listener.virtualIPGone(vip.ref) : listener.virtualIPObserved(vip)));
     },

@@ -54,7 +54,12 @@ export const memoryVirtualIPs = (world: VipWorld): MemoryVirtualIPs => {
     setMapping: (name, spec) => void legacy.mappings.set(name, spec),
     serve: (served) => {
       legacy.served = served;
-      if (served) for (const watch of legacy.watches) watch.tellAll();
+      if (!served) return;
+      const missed = legacy.missed.splice(0);
+      for (const watch of legacy.watches) {
+        for (const ref of missed) watch.hear((told) => told.virtualIPGone(ref));
+        watch.tellAll();
+      }
     },
   };
 };

@@ -196,6 +196,18 @@ export interface ClusterRoutedIPClassSpec {
    */
   readonly nodePortRange?: string;
   /**
+   * Ports that may be opened on nodes for Services, as `443`, `8000-8999` or `udp/53`; without a protocol both TCP and
+   * UDP. What listens on the node counts: hostPort, container port or nodePort. Absent means all but those of the node
+   * itself (22, 2379-2380, 6443, 10250-10259), which are opened only where an entry names nothing else. Others are not
+   * opened, and `PortNotAllowed` says so.
+   */
+  readonly allowedPorts?: readonly string[];
+  /**
+   * Most ports that are opened for one RoutedIP, in the order of its Service. Further ones are not opened, and
+   * `PortNotAllowed` says so. Absent means any number.
+   */
+  readonly maxPorts?: number;
+  /**
    * Secrets with the credentials of the provider, key DIGITALOCEAN_ACCESS_TOKEN or token. Every container of a Job gets
    * all their keys as environment variables. Changes take effect without a restart.
    */

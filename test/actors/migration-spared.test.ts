@@ -35,7 +35,7 @@ const marked = (world: MigrationWorld, name: string): void => {
 
 /** Nobody can do the next step, as in a long outage. */
 const stuck = (world: MigrationWorld): void => {
-  for (const verb of ['letGo', 'convert', 'createClone'] as const) world.k8s.faults.always(verb, REFUSE);
+  for (const verb of ['reserve', 'letGo', 'convert', 'createClone'] as const) world.k8s.faults.always(verb, REFUSE);
 };
 
 describe('the sweep of forgotten IPs', () => {
@@ -52,7 +52,7 @@ describe('the sweep of forgotten IPs', () => {
     await world.clock.runUntil(() => world.reserved()[ADDRESS] === undefined, LONG);
   });
 
-  test('spares one whose Service names a VirtualIP that is there', async () => {
+  test('spares one whose Service names a VirtualIP that is there, and has no other address', async () => {
     const world = await opened();
     stuck(world);
     world.legacy.set({ name: 'vip', service: 'web', finalizers: [IP_FINALIZER, CLONE_FINALIZER] });
@@ -62,6 +62,10 @@ describe('the sweep of forgotten IPs', () => {
     expect(world.reserved()[ADDRESS]).toBe('default/web');
     // It was in doubt all the time.
     expect(world.state('web')).toMatch(/^Releasing/);
+    world.k8s.faults.clear();
+    await world.untilState('Valid', 'vip', undefined, LONG);
+    expect(world.vip?.status.ip).toBe('1.1.2.3');
+    await world.clock.runUntil(() => world.reserved()[ADDRESS] === undefined, LONG);
   });
 
   test('spares one that a VirtualIP names, when the allocator before has marked no Service', async () => {

@@ -1,59 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { admitVirtualIP } from '../../machines/vip-admission.ts';
 import type { VirtualIP } from '../../machines/virtual-ip.ts';
+import { expectMigrated, MIGRATED, opened, served, stuckAt } from './migration-acts.ts';
 import { ADDRESS, CLONE, MigrationWorld, STAGES } from './migration-world.ts';
 import { SECOND } from './vip-world.ts';
 
 const LOAD_BALANCER = 'service is already of type LoadBalancer, change service type to proceed with migration';
 const MIGRATING = 'VirtualIP is being migrated';
-const MIGRATED = 'VirtualIP has been migrated';
 const NO_GROUP = `could not get IPGroup object of IP: IPGroup not found for ${ADDRESS}`;
 const [PREPARING = '', REASSOCIATING = '', CLEANING_UP = '', CONVERTING = '', ASSIGNING = ''] = STAGES;
 /** Longer than any doubt lasts: what would be freed as forgotten is gone by then. */
 const LONG = 300 * SECOND;
-
-const opened = async (options: ConstructorParameters<typeof MigrationWorld>[0] = {}) => {
-  const world = new MigrationWorld(options);
-  await world.start();
-  return world;
-};
-
-/** `vip` is Valid, and whether it asks for its address. */
-const served = async ({ ip = '', ...options }: ConstructorParameters<typeof MigrationWorld>[0] & { readonly ip?: string } = {}) => {
-  const world = await opened(options);
-  await world.valid({ ip });
-  expect(world.externals()).toEqual([ADDRESS]);
-  expect(world.reserved()).toEqual({ [ADDRESS]: 'default/vip' });
-  return world;
-};
-
-const expectMigrated = (world: MigrationWorld): void => {
-  expect(world.vip?.status).toEqual({
-    state: 'Migrated',
-    message: MIGRATED,
-    ip: ADDRESS,
-    service: 'web',
-    keepalivedGroup: '',
-    gsm: '',
-    clonedService: '',
-  });
-  expect(world.vip?.finalizers).toEqual([]);
-  expect(world.reserved()[ADDRESS]).toBe('default/web');
-  expect([world.listed('web'), world.marks(), world.k8s.service('default', CLONE)]).toEqual([[ADDRESS], {}, null]);
-  expect(world.wrongs).toEqual([]);
-  expect(world.rules.violations).toEqual([]);
-  expect(world.faults()).toEqual([]);
-};
-
-/** It cannot go on with this call, until `mend`. */
-const stuckAt = async (world: MigrationWorld, verb: 'reassociate' | 'letGo' | 'convert' | 'settle' | 'deleteClone', state: string) => {
-  const refuse = { kind: 'refuse', error: 'Invalid', message: 'refused' } as const;
-  world.k8s.faults.always(verb, refuse);
-  world.legacy.annotate('vip');
-  await world.untilState(state);
-  await world.clock.runUntil(() => world.place() === 'CoolOff', 10 * SECOND);
-  return () => world.k8s.faults.clear();
-};
 
 /** The VirtualIP as the API server shows it to admission. */
 const objectOf = ({ service, ip, asked, status }: VirtualIP) => ({
@@ -227,20 +184,6 @@ describe('what the table of the allocator before says', () => {
     expectMigrated(world);
   });
 
-  test('a copy that somebody has deleted already is no error', async () => {
-    const world = await served({ group: false });
-    world.legacy.annotate('vip');
-    await world.untilState(REASSOCIATING, 'vip', NO_GROUP);
-    world.isServing = false;
-    const clone = world.k8s.service('default', CLONE);
-    expect(clone).not.toBeNull();
-    if (clone) world.k8s.deleteService(clone.ref);
-    world.addGroup();
-    await world.untilState('Migrated');
-    await world.clock.advance(5 * SECOND);
-    expectMigrated(world);
-  });
-
   test.each([
     ['reassociate', REASSOCIATING],
     ['letGo', CLEANING_UP],
@@ -302,6 +245,26 @@ describe('what the table of the allocator before says', () => {
     expectMigrated(world);
     expect(world.externals('second-keepalived-clone')).toEqual(['1.1.2.3']);
     expect(world.reserved()).toEqual({ [ADDRESS]: 'default/web', '1.1.2.3': 'default/second' });
+  });
+
+  test('a Service for which another IP is reserved still is waited for in preparing, and in reassociating', async () => {
+    const world = await served({ group: false });
+    const leave = (): void => void world.k8s.setIP({ name: '1.1.2.6', owner: { namespace: 'default', name: 'web', uid: null } });
+    world.k8s.faults.always('free', { kind: 'refuse', error: 'Invalid', message: 'refused' });
+    leave();
+    world.legacy.annotate('vip');
+    await world.untilState(PREPARING, 'vip', LOAD_BALANCER);
+    world.k8s.removeIP('1.1.2.6');
+    await world.untilState(REASSOCIATING, 'vip', NO_GROUP, 100 * SECOND);
+    leave();
+    world.addGroup();
+    await world.untilState(REASSOCIATING, 'vip', 'the service has another address');
+    // The mark of the one VirtualIP is no reason to keep what is of another.
+    world.k8s.faults.clear();
+    await world.untilState('Migrated', 'vip', undefined, 2 * LONG);
+    world.wrongs.length = 0;
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
   });
 
   test.each([

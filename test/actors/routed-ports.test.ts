@@ -39,6 +39,30 @@ describe('the ports of a Service', () => {
     expect(world.reasonOf(ref, 'FirewallReady')).toBe(ports.length > 1 ? 'FirewallOpened' : 'NothingToOpen');
   });
 
+  test('that the class does not allow are not opened, and are closed and opened when it changes; the address serves all the same', async ({
+    open,
+  }) => {
+    const world = open();
+    await ready(world, { allowedPorts: ['8080'] });
+    world.setWeb('shop', NAMES, { ports: [servicePort(8080), servicePort(9090)] });
+    const ref = shop(world);
+    await world.stable(ref, 'd');
+    expect(world.firewall().ports).toEqual(['tcp/22', 'tcp/8080']);
+    expect(world.reasonOf(ref, 'Ready')).toBe('Assigned');
+    expect(world.reasonOf(ref, 'FirewallReady')).toBe('PortNotAllowed');
+    expect(world.reasonOf(ref, 'Degraded')).toBe('PortNotAllowed');
+    expect(world.eventsOf(ref).filter((reason) => reason === 'PortNotAllowed')).toHaveLength(1);
+    world.setClass({});
+    await idle(world);
+    expect(world.firewall().ports).toEqual(['tcp/22', 'tcp/8080', 'tcp/9090']);
+    expect(world.reasonOf(ref, 'FirewallReady')).toBe('FirewallOpened');
+    expect(world.reasonOf(ref, 'Degraded')).toBe('AsExpected');
+    world.setClass({ maxPorts: 1 });
+    await idle(world);
+    expect(world.firewall().ports).toEqual(['tcp/22', 'tcp/8080']);
+    expect(world.reasonOf(ref, 'FirewallReady')).toBe('PortNotAllowed');
+  });
+
   const pod = (hostPort: number | null) => ({
     name: `pod-${hostPort}`,
     hostNetwork: false,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { failure, SECOND, START } from './builders.ts';
-import { API, carried, ensured, outcome, records, toldBy, WEB, zone } from './dns-world.ts';
-import { VERIFY_EVERY } from './drive.ts';
+import type { ZoneContext } from '../../machines/zone.ts';
+import { B, failure, PROVIDER, SECOND, START } from './builders.ts';
+import { API, carried, ensured, outcome, records, toldBy, WEB, ZONE, zone } from './dns-world.ts';
+import { CALL_DEADLINE, Driven, VERIFY_EVERY } from './drive.ts';
 
 const MINUTE = 60 * SECOND;
 
@@ -71,5 +72,25 @@ describe('after a load', () => {
     given.after(-3600 * SECOND).send('RESUME');
     expect([given.timerOf('wake'), given.elapse('verify').timerOf('wake')]).toEqual([10 * MINUTE, 10 * MINUTE - VERIFY_EVERY]);
     expect(carried(given.elapse('wake'))).toEqual([WEB]);
+  });
+
+  test.each([
+    { of: 'a call', change: {}, wholeMs: CALL_DEADLINE },
+    { of: 'what others may still send', change: { unheardMs: 2 * CALL_DEADLINE }, wholeMs: 2 * CALL_DEADLINE },
+  ])('of $of that was not heard of a look tells once that is over, although the clock was set back', ({ change, wholeMs }) => {
+    const input = { id: ZONE, provider: PROVIDER, zone: 'example.com' };
+    const given = new Driven<ZoneContext>('dns-zone', input, { unheardUntil: START + wholeMs, ...change })
+      .send('RECORDS', records())
+      .after(-3600 * SECOND)
+      .done('ensure', ensured(WEB));
+    expect(given.timerOf('verify')).toBe(wholeMs);
+    // What else is done meanwhile does not put it off.
+    given
+      .after(SECOND)
+      .send('RECORDS', records({ revision: 2, addresses: [B] }))
+      .done('ensure', ensured(WEB));
+    expect(given.timerOf('verify')).toBe(wholeMs - SECOND);
+    expect(carried(given.elapse('verify'))).toEqual([WEB]);
+    expect(given.done('ensure', ensured(WEB)).timerOf('verify')).toBe(VERIFY_EVERY);
   });
 });

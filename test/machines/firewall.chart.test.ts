@@ -3,6 +3,7 @@ import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts'
 import type { FirewallContext } from '../../machines/firewall.ts';
 import type { FirewallDoubt } from '../../machines/firewall-doubt.ts';
 import type { FirewallInput } from '../../machines/jobs.ts';
+import { rememberedClaim } from '../../machines/rebuild-routed-ip.ts';
 import { shareOf } from '../support/extent.ts';
 import { frozen, providerIDOf, SECOND, START } from './builders.ts';
 import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
@@ -123,6 +124,24 @@ test('a node that only keeps what is open on it is neither opened nor closed bef
   const pruning = play(words.apiOpens, words.bare, words.opened, words.apiLeaves);
   const left = pruning.starts[0]?.input as FirewallInput;
   expect(left.claims.map(({ node }) => node)).toContainEqual({ name: 'k', providerID: providerIDOf('k') });
+});
+
+test('what a status says may be needed is kept, and not opened with what others claim before its address is heard', () => {
+  const id = words.NEW_FIREWALL.id;
+  const [, provider = '', ...name] = id.split('/');
+  const rule = { provider, firewall: name.join('/'), ports: [{ port: 25, protocol: 'TCP' }], nodes: [providerIDOf('k')] };
+  const remembered = rememberedClaim({ routedIP: '203.0.113.2', ownedRules: [rule] }, id);
+  if (!remembered?.claim) throw new Error('the status says nothing');
+  const input = { ...words.NEW_FIREWALL, owned: remembered.owned, claims: { [words.WEB]: remembered.claim } };
+  const play = (...events: readonly MachineEvent[]): Step =>
+    events.reduce((now, event) => step(chart, now.snapshot, event), begin(chart, input));
+  const asked = play(words.apiOpens, words.bare).starts[0]?.input as FirewallInput;
+  expect(asked.claims.map(({ node, port }) => [node.name, port])).not.toContainEqual(['k', 25]);
+  expect(asked.claims.map(({ node }) => node.name)).not.toContain(providerIDOf('k'));
+  expect(asked.claims.map(({ port }) => port)).not.toContain(25);
+  const pruning = play(words.apiOpens, words.bare, words.opened, words.apiLeaves);
+  const left = pruning.starts[0]?.input as FirewallInput | undefined;
+  expect(left?.claims.map(({ node, port }) => [node.providerID, port])).toEqual([[providerIDOf('k'), 25]]);
 });
 
 describe('what may still be done to a firewall of before', () => {

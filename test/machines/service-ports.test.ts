@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { allowedText, type PortLimits, portLimits } from '../../machines/allowed-ports.ts';
 import { servicePorts } from '../../machines/service-ports.ts';
 import type { ObservedBackend, ObservedService, ObservedServicePort } from '../../machines/types.ts';
 
-const RULES = { open: { first: 30000, last: 32767 }, sources: null };
+const RULES = { open: { first: 30000, last: 32767 }, sources: null, limits: {}, source: 'ClusterRoutedIPClass floating' };
 
 const port = (change: Partial<ObservedServicePort> = {}): ObservedServicePort => ({
   name: 'web',
@@ -25,8 +26,8 @@ const service = (ports: readonly ObservedServicePort[], pods: Readonly<Record<st
   ports,
   endpoints: Object.entries(pods).map(([node, backend]) => ({ node, ready: true, pod: backend })),
 });
-const opened = (ports: readonly ObservedServicePort[], pods: Readonly<Record<string, ObservedBackend | null>>) => {
-  const { ports: all, portsOn, warnings } = servicePorts(service(ports, pods), RULES);
+const opened = (ports: readonly ObservedServicePort[], pods: Readonly<Record<string, ObservedBackend | null>>, limits: PortLimits = {}) => {
+  const { ports: all, portsOn, warnings } = servicePorts(service(ports, pods), { ...RULES, limits });
   return { all, portsOn, warned: warnings.map(({ reason }) => reason) };
 };
 
@@ -99,4 +100,90 @@ describe('what is opened for a port of a Service', () => {
       ),
     );
   });
+});
+
+const numbers = (...all: readonly number[]) => all.map((nodePort) => port({ nodePort }));
+const allowing = (...allowedPorts: readonly string[]) => portLimits({ allowedPorts });
+
+describe('what a class lets be opened', () => {
+  test('is no port of the node itself, unless it is named', () => {
+    const own = numbers(22, 2379, 2380, 6443, 10250, 10255, 10259);
+    expect(opened(own, { a: null })).toEqual({ all: [], portsOn: {}, warned: own.map(() => 'PortNotAllowed') });
+    expect(opened(own, { a: null }, allowing('1-65535')).all).toEqual([]);
+    expect(opened(own, { a: null }, allowing('22', '2379-2380', 'tcp/6443', '10250-10255')).all).toEqual(
+      ['tcp/22', 'tcp/2379', 'tcp/2380', 'tcp/6443', 'tcp/10250', 'tcp/10255'].sort(),
+    );
+    expect(opened(numbers(21, 23, 2378, 2381, 10249, 10260), { a: null }).warned).toEqual([]);
+  });
+
+  test('is what its entries name, of the protocol that they name', () => {
+    const both = [port({ nodePort: 53 }), port({ nodePort: 53, protocol: 'UDP' }), port({ nodePort: 8080 }), port({ nodePort: 9000 })];
+    expect(opened(both, { a: null }, allowing('udp/53', '8000-8999'))).toEqual({
+      all: ['tcp/8080', 'udp/53'],
+      portsOn: {},
+      warned: ['PortNotAllowed', 'PortNotAllowed'],
+    });
+  });
+
+  test('is what the node listens on, not what the Service says', () => {
+    expect(opened([port({ port: 22, nodePort: 25000 })], { a: null }).all).toEqual(['tcp/25000']);
+    expect(opened([port({ port: 80, nodePort: 25000 })], { a: pod(8000, {}, 22) }).warned).toEqual(['PortNotAllowed']);
+    expect(opened([port({ port: 80 })], { a: pod(10250, { hostNetwork: true }) }).all).toEqual([]);
+  });
+
+  test('is no more than it says, and on each node of these only', () => {
+    const limits = portLimits({ maxPorts: 2 });
+    expect(opened(numbers(8082, 8081, 8083), { a: null }, limits)).toEqual({
+      all: ['tcp/8081', 'tcp/8082'],
+      portsOn: {},
+      warned: ['PortNotAllowed'],
+    });
+    const behind = { a: pod(1, {}, 8083), b: pod(1, {}, 8082), c: pod(1, {}, 8081) };
+    expect(opened([port()], behind, limits)).toMatchObject({
+      all: ['tcp/8081', 'tcp/8082'],
+      portsOn: { a: [], b: ['tcp/8082'], c: ['tcp/8081'] },
+    });
+  });
+
+  test('keeps nothing out that the platform allows, and says nothing where no firewall is managed', () => {
+    expect(opened(numbers(30022), { a: null }, allowing('80')).warned).toEqual([]);
+    expect(servicePorts(service(numbers(22), { a: null }), { ...RULES, limits: null }).warnings).toEqual([]);
+  });
+
+  test('says which port it is, and by whose rule', () => {
+    const { warnings } = servicePorts(service(numbers(22, 80, 90), { a: null }), {
+      ...RULES,
+      limits: portLimits({ allowedPorts: ['80', '443'] }),
+    });
+    expect(warnings.map(({ message }) => message)).toEqual([
+      'TCP 22 is not opened: the node itself uses it, so allowedPorts of ClusterRoutedIPClass floating has to name it',
+      'TCP 90 is not opened: allowedPorts of ClusterRoutedIPClass floating is 80, 443',
+    ]);
+  });
+
+  test.for(['', '0', '80-', '90-80', '65536', '1-65536', 'sctp/80', 'TCP/80', '80/tcp', ' 80', '080', '80,81'])('refuses %j', (entry) =>
+    expect(() => portLimits({ allowedPorts: [entry] })).toThrow(`"${entry}"`),
+  );
+
+  test.for([
+    [{ allowedPorts: [] }],
+    [{ allowedPorts: '80' }],
+    [{ allowedPorts: [80] }],
+    [{ maxPorts: 0 }],
+    [{ maxPorts: 1.5 }],
+    [{ maxPorts: '3' }],
+  ])('refuses %j', ([raw]) => expect(() => portLimits(raw ?? {})).toThrow(/allowedPorts|maxPorts/));
+
+  test('reads what it writes', () =>
+    fc.assert(
+      fc.property(
+        fc.constantFrom('', 'tcp/', 'udp/'),
+        fc.integer({ min: 1, max: 65_535 }),
+        fc.integer({ min: 1, max: 65_535 }),
+        (protocol, a, b) => {
+          const text = `${protocol}${Math.min(a, b)}${a === b ? '' : `-${Math.max(a, b)}`}`;
+          expect(portLimits({ allowedPorts: [text] }).allowedPorts?.map(allowedText)).toEqual([text]);
+        },
+      ),
+    ));
 });

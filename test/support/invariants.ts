@@ -221,7 +221,7 @@ export class Invariants implements Observer {
     this.#checkRemovals();
   }
 
-  /** Whoever sent the call could know nothing of the former one. */
+  /** Whoever sent the later call could know nothing of the former one. */
   #isUnknown(former: LoggedCall, { at, args }: LoggedCall): boolean {
     const forcedAt = this.forcedAt.get(args[0] as Address) ?? 0;
     return [this.#fromNothingAt, forcedAt].some((since) => former.at < since && at >= since);
@@ -250,17 +250,17 @@ export class Invariants implements Observer {
     if (!observed) return;
     const ours = this.#ours.get(address);
     const isUnderWay = observed.locked && ours?.action && this.#options.provider.cloud.actionState(ours.action) === 'running';
-    if (isUnderWay && ![node, observed.providerID].includes(ours.to) && this.#isKnowable(address, ours.to))
+    if (isUnderWay && ![node, observed.providerID].includes(ours.to) && this.#areOfOne(address, ours.to, node))
       this.#note('one assign at a time', `an assign of ${address} to ${node} met an action of our own`);
     if (observed.providerID === node) this.repeats.push({ at: this.#options.monotonic(), address });
   }
 
-  /** Whether whoever leads may know that the address was sent there. */
-  #isKnowable(address: Address, to: ProviderID): boolean {
-    const sent = this.#options.provider
-      .writes()
-      .findLast(({ verb, args }) => verb === 'assignRoutedIP' && args[0] === address && args[1] === to);
-    return !sent || sent.at >= this.#fromNothingAt;
+  /** Whether whoever sent the later of the two calls may know of the other one; a call that hangs may arrive after one that was sent later. */
+  #areOfOne(address: Address, ...nodes: readonly [ProviderID, ProviderID]): boolean {
+    const writes = this.#options.provider.writes().filter(({ verb, args }) => verb === 'assignRoutedIP' && args[0] === address);
+    const sent = nodes.flatMap((node) => writes.findLast(({ args }) => args[1] === node) ?? []);
+    const [former, later] = sent.sort((a, b) => a.at - b.at);
+    return !former || !later || !this.#isUnknown(former, later);
   }
 
   #checkHeard({ actor, events, consumed }: Transition): void {

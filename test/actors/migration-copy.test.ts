@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { expectMigrated, served, stuckAt } from './migration-acts.ts';
+import { ADDRESS, CLONE, type MigrationWorld, STAGES } from './migration-world.ts';
+import { SECOND } from './vip-world.ts';
+
+const [PREPARING = '', REASSOCIATING = '', CLEANING_UP = '', CONVERTING = '', ASSIGNING = ''] = STAGES;
+/** Longer than any step waits to be tried again. */
+const LONG = 300 * SECOND;
+
+/** By hand. */
+const dropClone = (world: MigrationWorld): void => {
+  const clone = world.k8s.service('default', CLONE);
+  if (clone === null) throw new Error('there is no copy');
+  world.k8s.deleteService(clone.ref);
+};
+
+describe('in a migration', () => {
+  test('a copy that somebody has deleted already is no error', async () => {
+    const world = await served();
+    const mend = await stuckAt(world, 'deleteClone', ASSIGNING);
+    dropClone(world);
+    mend();
+    await world.untilState('Migrated');
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+
+  test.each([
+    ['mark', PREPARING],
+    ['reassociate', REASSOCIATING],
+    ['letGo', CLEANING_UP],
+    ['convert', CONVERTING],
+    ['setIngress', ASSIGNING],
+  ] as const)('a copy that somebody deletes while %s cannot be done is there again, and serves until it can', async (verb, state) => {
+    const world = await served();
+    const mend = await stuckAt(world, verb, state);
+    world.isServing = false;
+    dropClone(world);
+    await world.clock.runUntil(() => world.externals().includes(ADDRESS), 10 * SECOND);
+    expect(world.vip?.status).toMatchObject({ state, message: expect.stringContaining('refused') });
+    world.isServing = true;
+    mend();
+    await world.untilState('Migrated', 'vip', undefined, LONG);
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+
+  test('a copy of whose address somebody else has become the owner is not made again', async () => {
+    const world = await served();
+    await stuckAt(world, 'letGo', CLEANING_UP);
+    world.isServing = false;
+    world.k8s.setIP({ name: ADDRESS, owner: { namespace: 'default', name: 'other', uid: null } });
+    dropClone(world);
+    await world.clock.advance(LONG);
+    expect([world.externals(), world.place()]).toEqual([[], 'CoolOff']);
+  });
+});
