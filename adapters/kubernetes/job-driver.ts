@@ -8,15 +8,14 @@ import { JobEnds } from './job-ends.ts';
 import { classified, refused } from './job-errors.ts';
 import { addressLabel, inputHash, jobName, labelValue, placeOf, subjectLabel } from './job-names.ts';
 import { JobObjects } from './job-objects.ts';
-import type { SeenJob, SeenPod } from './job-reading.ts';
+import type { Hide, SeenJob, SeenPod } from './job-reading.ts';
 import { deadlineMsOf, renderJob } from './job-render.ts';
 import { JobWatch } from './job-watch.ts';
 
 export interface JobDriverOptions {
   readonly connection: Connection;
   readonly clock: Clock;
-  /** Takes secrets out of a text. */
-  readonly hide: (text: string) => string;
+  readonly hide: Hide;
 }
 
 /** How long after its deadline a Pod may still be seen that runs no more: the kubelet of a node that is gone does not say so, ms. */
@@ -32,6 +31,7 @@ class KubernetesJobs implements JobDriver {
   readonly addresses: boolean;
   readonly firewalls: boolean;
   readonly #clock: Clock;
+  readonly #hide: Hide;
   readonly #templates: JobTemplates;
   readonly #secrets: readonly SecretRef[];
   readonly #objects: JobObjects;
@@ -40,18 +40,19 @@ class KubernetesJobs implements JobDriver {
 
   constructor(options: JobDriverOptions, templates: JobTemplates, secrets: readonly SecretRef[]) {
     this.#clock = options.clock;
+    this.#hide = options.hide;
     this.#templates = templates;
     this.#secrets = secrets;
     this.addresses = templates.updateRoutedIP !== null;
     this.firewalls = templates.updateFirewall !== null;
     const { namespace, owner } = templates;
-    this.#objects = new JobObjects(options.connection);
+    this.#objects = new JobObjects(options.connection, options.hide);
     this.#watch = new JobWatch({ ...options, namespace, className: labelValue(owner.name) });
-    this.#ends = new JobEnds({ clock: options.clock, watch: this.#watch, namespace, hide: options.hide });
+    this.#ends = new JobEnds({ clock: options.clock, watch: this.#watch, namespace });
   }
 
   run(request: JobRequest, known: string | null, fence: Fence): Promise<JobState> {
-    return classified(request, async () => {
+    return classified(request, this.#hide, async () => {
       const name = jobName(request);
       if (known !== null && known !== this.#pathOf(name)) return await this.#lookAt(known);
       const seen = (await this.#watch.recentJobs()).get(name);
@@ -65,7 +66,7 @@ class KubernetesJobs implements JobDriver {
   }
 
   look(request: JobRequest): Promise<JobState | null> {
-    return classified(request, async () => {
+    return classified(request, this.#hide, async () => {
       const found = (await this.#watch.jobsNow()).get(jobName(request));
       return found ? await this.#ends.stateOf(found) : null;
     });
@@ -90,7 +91,7 @@ class KubernetesJobs implements JobDriver {
     try {
       await work();
     } catch (error) {
-      throw refused(error, what, undefined);
+      throw refused(error, { what, hide: this.#hide });
     }
   }
 

@@ -2,15 +2,13 @@ import type { JobMessage, JobState } from '../../actors/ports/job-driver.ts';
 import type { Clock } from '../../actors/ports.ts';
 import type { Finding } from '../../machines/types.ts';
 import { isRightMissing, messageOf as textOf } from './api-error.ts';
-import { readMessage, type SeenJob, type SeenPod } from './job-reading.ts';
+import type { SeenJob, SeenPod } from './job-reading.ts';
 import type { JobWatch } from './job-watch.ts';
 
 export interface JobEndsOptions {
   readonly clock: Clock;
   readonly watch: JobWatch;
   readonly namespace: string;
-  /** Takes secrets out of what containers say for people. */
-  readonly hide: (text: string) => string;
 }
 
 /** What was seen of the Pods of a Job that had not begun. */
@@ -37,17 +35,6 @@ const BEGINNING: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitial
 /** What a condition may have as its reason. */
 const REASON = /^[A-Z][A-Za-z0-9]{0,126}$/;
 
-/** A Pod whose containers' last words may be told: a script that prints its environment must not show a token in a status. */
-interface ToldPod extends Omit<SeenPod, 'exits'> {
-  readonly exits: readonly { readonly code: number; readonly message: JobMessage; readonly said: string }[];
-}
-
-/** Hidden before anything is cut off: half a secret is not known as one. What stands where an address should be is shown as well when it is none. */
-const told = (code: number, raw: string, hide: (text: string) => string): ToldPod['exits'][number] => {
-  const message: JobMessage = Object.fromEntries(Object.entries(readMessage(raw)).map(([key, text]) => [key, hide(text)]));
-  return { code, message, said: message.message ?? hide(raw.trim()) };
-};
-
 /** How Jobs ended, and why those that did not begin did not. */
 export class JobEnds {
   readonly #options: JobEndsOptions;
@@ -60,21 +47,16 @@ export class JobEnds {
   /** @throws ServerUnreachable | ApiError */
   async stateOf(job: SeenJob, namespace = this.#options.namespace): Promise<JobState> {
     const name = `${namespace}/${job.name}`;
-    if (job.end === null && job.deleting) return leaving(name, await this.#podsOf(job));
+    if (job.end === null && job.deleting) return leaving(name, await this.#options.watch.podsOf(job.name));
     if (job.end === null) {
       const wait = await this.waitOf(job);
       return this.#isOverdue(job) ? this.#overdue(job, name) : { kind: 'running', job: name, ...wait };
     }
-    const pods = await this.#podsOf(job);
+    const pods = await this.#options.watch.podsOf(job.name);
     const sighting = this.#sightings.get(job.uid);
     this.#sightings.delete(job.uid);
     if (job.end.kind === 'succeeded') return { kind: 'succeeded', job: name, message: messageOf(pods) };
     return failed(job, name, pods, this.#isRecent(sighting) ? sighting : null);
-  }
-
-  async #podsOf({ name }: SeenJob): Promise<readonly ToldPod[]> {
-    const { watch, hide } = this.#options;
-    return (await watch.podsOf(name)).map((pod) => ({ ...pod, exits: pod.exits.map(({ code, message }) => told(code, message, hide)) }));
   }
 
   #isRecent(sighting: Sighting | undefined): sighting is Sighting {
@@ -102,18 +84,14 @@ export class JobEnds {
   /** What a Pod says itself; else what is told of it, or of the Job while it has none. */
   async #reasonOf({ uid }: SeenJob, [pod]: readonly SeenPod[]): Promise<Finding | null> {
     const said = pod?.waits ?? null;
-    if (said && !BEGINNING.has(said.reason)) return this.#hidden(said);
+    if (said && !BEGINNING.has(said.reason)) return cutOff(said);
     try {
       const warning = await this.#options.watch.warningAbout(pod?.uid ?? uid);
-      return warning && REASON.test(warning.reason) ? this.#hidden(warning) : said;
+      return warning && REASON.test(warning.reason) ? cutOff(warning) : said;
     } catch (error) {
       if (!isRightMissing(error)) throw error;
       return { reason: 'Forbidden', message: textOf(error) };
     }
-  }
-
-  #hidden({ reason, message }: Finding): Finding {
-    return { reason, message: this.#options.hide(message).slice(0, LONGEST_WAIT) };
   }
 
   #isOverdue({ createdAt, deadlineMs }: SeenJob): boolean {
@@ -134,8 +112,10 @@ export class JobEnds {
   }
 }
 
+const cutOff = ({ reason, message }: Finding): Finding => ({ reason, message: message.slice(0, LONGEST_WAIT) });
+
 /** Somebody has deleted the Job, and it is kept: what its Pod does is all that there is still to hear. */
-const leaving = (name: string, pods: readonly ToldPod[]): JobState => {
+const leaving = (name: string, pods: readonly SeenPod[]): JobState => {
   if (pods.some(({ ended }) => !ended)) return { kind: 'running', job: name };
   const exits = pods.flatMap((pod) => pod.exits);
   if (exits.length === 0) return { kind: 'vanished', job: name };
@@ -145,10 +125,10 @@ const leaving = (name: string, pods: readonly ToldPod[]): JobState => {
 };
 
 /** Of the Pod that succeeded; of several containers that of the first with anything to say. */
-const messageOf = (pods: readonly ToldPod[]): JobMessage =>
+const messageOf = (pods: readonly SeenPod[]): JobMessage =>
   pods.flatMap((pod) => pod.exits.map(({ message }) => message)).find((message) => Object.keys(message).length > 0) ?? {};
 
-const failed = (job: SeenJob, name: string, pods: readonly ToldPod[], sighting: Sighting | null): JobState => {
+const failed = (job: SeenJob, name: string, pods: readonly SeenPod[], sighting: Sighting | null): JobState => {
   const why = job.end?.kind === 'failed' ? job.end.text : '';
   // A container that is killed at the deadline ends with a code of the system's.
   const exit = isDeadline(job) ? null : exited(name, pods);
@@ -159,7 +139,7 @@ const failed = (job: SeenJob, name: string, pods: readonly ToldPod[], sighting: 
   return { kind: 'failed', job: name, exitCode: null, ran, text };
 };
 
-const exited = (name: string, pods: readonly ToldPod[]): JobState | null => {
+const exited = (name: string, pods: readonly SeenPod[]): JobState | null => {
   const exit = pods.flatMap((pod) => pod.exits).find(({ code }) => code !== 0);
   if (!exit) return null;
   const text = `Job ${name} ended with exit code ${exit.code}${exit.said && `: ${exit.said.slice(0, LONGEST_TEXT)}`}`;

@@ -2,12 +2,20 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { JobRequest } from '../../actors/ports/job-driver.ts';
 import type { JobFailure } from '../../machines/types.ts';
 import { ApiError, isRightMissing } from './api-error.ts';
+import type { Hide } from './job-reading.ts';
+
+interface Refused {
+  readonly what: string;
+  readonly reason?: JobFailure['reason'];
+  /** A refusal may repeat what was to be written. */
+  readonly hide: Hide;
+}
 
 /** What a refusal of the API server means for a Job. None of them had an effect. Anything but a refusal is answered as it is. */
-export const refused = (error: unknown, what: string, reason: JobFailure['reason']): unknown => {
+export const refused = (error: unknown, { what, reason, hide }: Refused): unknown => {
   if (!(error instanceof ApiError)) return error;
   const of = (kind: JobFailure['kind'], conditionReason = reason): ProviderError =>
-    new ProviderError(kind, `${what}: ${error.message}`, { cause: error, conditionReason });
+    new ProviderError(kind, `${what}: ${hide(error.message)}`, { cause: error, conditionReason });
   switch (error.kind) {
     case 'Invalid':
       return of('Invalid');
@@ -25,10 +33,11 @@ export const refused = (error: unknown, what: string, reason: JobFailure['reason
 };
 
 /** Answers what `call` does; what the API server refuses is thrown as what can be done about it. */
-export const classified = async <T>({ purpose, action }: JobRequest, call: () => Promise<T>): Promise<T> => {
+export const classified = async <T>({ purpose, action }: JobRequest, hide: Hide, call: () => Promise<T>): Promise<T> => {
   try {
     return await call();
   } catch (error) {
-    throw refused(error, `${purpose} Job (${action})`, purpose === 'updateRoutedIP' ? 'RoutedIPJobFailed' : 'FirewallJobFailed');
+    const reason = purpose === 'updateRoutedIP' ? 'RoutedIPJobFailed' : 'FirewallJobFailed';
+    throw refused(error, { what: `${purpose} Job (${action})`, reason, hide });
   }
 };

@@ -3,21 +3,23 @@ import { isConflict, isForbidden, isNotFound } from './api-error.ts';
 import { despiteConflicts } from './conflicts.ts';
 import { type Connection, MERGE_PATCH } from './connection.ts';
 import { placeOf } from './job-names.ts';
-import { readJob, type SeenJob } from './job-reading.ts';
+import { type Hide, readJob, type SeenJob } from './job-reading.ts';
 import { ENFORCED_STANDARD } from './job-security.ts';
 
 /** What is written of Jobs, one request at a time. Jobs are named `namespace/name`. */
 export class JobObjects {
   readonly #connection: Connection;
+  readonly #hide: Hide;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, hide: Hide) {
     this.#connection = connection;
+    this.#hide = hide;
   }
 
   /** @throws ServerUnreachable | ApiError */
   async get(job: string): Promise<SeenJob | undefined> {
     try {
-      return readJob(await this.#connection.send({ method: 'GET', path: pathOf(job) }));
+      return readJob(await this.#connection.send({ method: 'GET', path: pathOf(job) }), this.#hide);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

@@ -37,19 +37,32 @@ export interface SeenPod {
   /** Why no container begins, in Kubernetes' words; null when nothing is known of it. */
   readonly waits: Finding | null;
   /** Of the containers that ended, in the order of the template, those of the start first. */
-  readonly exits: readonly { readonly code: number; readonly message: string }[];
+  readonly exits: readonly SeenExit[];
 }
+
+interface SeenExit {
+  readonly code: number;
+  readonly message: JobMessage;
+  /** What it said for people. */
+  readonly said: string;
+}
+
+/** Takes secrets out of a text. What Jobs, their Pods and the Events about them say passes through it as it is read: a script may print its environment, and half a
+ *  secret, where a text was cut off, is not known as one. */
+export type Hide = (text: string) => string;
 
 const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : []);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const timeOf = (value: unknown): number => Date.parse(textOf(value)) || 0;
-const joined = (...texts: readonly unknown[]): string =>
-  texts
-    .map(textOf)
-    .filter((text) => text !== '')
-    .join(': ');
+const joined = (hide: Hide, ...texts: readonly unknown[]): string =>
+  hide(
+    texts
+      .map(textOf)
+      .filter((text) => text !== '')
+      .join(': '),
+  );
 
-export const readJob = (object: unknown): SeenJob => {
+export const readJob = (object: unknown, hide: Hide): SeenJob => {
   const { metadata, spec, status } = fieldsOf(object);
   const { name, uid, labels, annotations, creationTimestamp, deletionTimestamp, finalizers, resourceVersion } = fieldsOf(metadata);
   const { activeDeadlineSeconds } = fieldsOf(spec);
@@ -67,22 +80,25 @@ export const readJob = (object: unknown): SeenJob => {
     deleting: deletionTimestamp !== undefined,
     finalizers: Array.isArray(finalizers) ? finalizers.map(String) : [],
     resourceVersion: textOf(resourceVersion),
-    end: endOf(listOf(fieldsOf(status).conditions)),
+    end: endOf(listOf(fieldsOf(status).conditions), hide),
   };
 };
 
-const endOf = (conditions: readonly Fields[]): SeenJob['end'] => {
+const endOf = (conditions: readonly Fields[], hide: Hide): SeenJob['end'] => {
   const found = (type: string): Fields | undefined => conditions.find((each) => each.type === type && each.status === 'True');
   if (found('Complete')) return { kind: 'succeeded' };
   const failed = found('Failed');
-  return failed ? { kind: 'failed', text: joined(failed.reason, failed.message), isDeadline: failed.reason === 'DeadlineExceeded' } : null;
+  return failed
+    ? { kind: 'failed', text: joined(hide, failed.reason, failed.message), isDeadline: failed.reason === 'DeadlineExceeded' }
+    : null;
 };
 
-export const readPod = (object: unknown): SeenPod => {
+export const readPod = (object: unknown, hide: Hide): SeenPod => {
   const { metadata, status } = fieldsOf(object);
   const { name, uid, labels, creationTimestamp, deletionTimestamp } = fieldsOf(metadata);
   const { phase, conditions, containerStatuses, initContainerStatuses } = fieldsOf(status);
   const containers = [...listOf(initContainerStatuses), ...listOf(containerStatuses)];
+  const waits = waitOf(containers) ?? unscheduled(listOf(conditions));
   return {
     name: textOf(name),
     uid: textOf(uid),
@@ -91,8 +107,8 @@ export const readPod = (object: unknown): SeenPod => {
     goneBy: deletionTimestamp === undefined ? null : timeOf(deletionTimestamp),
     ended: phase === 'Succeeded' || phase === 'Failed',
     started: phase === 'Succeeded' || containers.some(hasStarted),
-    waits: waitOf(containers) ?? unscheduled(listOf(conditions)),
-    exits: containers.flatMap(exitOf),
+    waits: waits ? findingOf(waits, hide) : null,
+    exits: containers.flatMap((container) => exitOf(container, hide)),
   };
 };
 
@@ -104,32 +120,39 @@ const hasStarted = (container: Fields): boolean => {
 };
 
 /** A container that is to start again tells of its last end only there. */
-const exitOf = (container: Fields): SeenPod['exits'] => {
+const exitOf = (container: Fields, hide: Hide): readonly SeenExit[] => {
   const { exitCode, message } = fieldsOf(stateOf(container).terminated ?? fieldsOf(container.lastState).terminated);
-  return typeof exitCode === 'number' ? [{ code: exitCode, message: textOf(message) }] : [];
+  if (typeof exitCode !== 'number') return [];
+  const raw = textOf(message);
+  // What stands where an address should be is shown as well when it is none.
+  const told: JobMessage = Object.fromEntries(Object.entries(readMessage(raw)).map(([key, text]) => [key, hide(text)]));
+  return [{ code: exitCode, message: told, said: told.message ?? hide(raw.trim()) }];
 };
 
-const waitOf = (containers: readonly Fields[]): Finding | null =>
-  findingOf(containers.map((each) => fieldsOf(stateOf(each).waiting)).find(({ reason }) => textOf(reason) !== ''));
+const waitOf = (containers: readonly Fields[]): Fields | undefined =>
+  containers.map((each) => fieldsOf(stateOf(each).waiting)).find(({ reason }) => textOf(reason) !== '');
 
-const unscheduled = (conditions: readonly Fields[]): Finding | null =>
-  findingOf(conditions.find(({ type, status }) => type === 'PodScheduled' && status === 'False'));
+const unscheduled = (conditions: readonly Fields[]): Fields | undefined =>
+  conditions.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
 
-const findingOf = (found: Fields | undefined): Finding | null =>
-  found ? { reason: textOf(found.reason), message: joined(found.reason, found.message) } : null;
+const findingOf = ({ reason, message }: Fields, hide: Hide): Finding => ({
+  reason: hide(textOf(reason)),
+  message: joined(hide, reason, message),
+});
 
 /** What a Warning Event says. */
-export const readEvent = (object: unknown): { readonly at: number; readonly finding: Finding } => {
-  const { reason, message, lastTimestamp, eventTime, series, metadata } = fieldsOf(object);
+export const readEvent = (object: unknown, hide: Hide): { readonly at: number; readonly finding: Finding } => {
+  const event = fieldsOf(object);
+  const { lastTimestamp, eventTime, series, metadata } = event;
   const at = Math.max(...[lastTimestamp, eventTime, fieldsOf(series).lastObservedTime, fieldsOf(metadata).creationTimestamp].map(timeOf));
-  return { at, finding: { reason: textOf(reason), message: joined(reason, message) } };
+  return { at, finding: findingOf(event, hide) };
 };
 
 /** As Kubernetes cuts off what a container says at its end, bytes. */
 const LONGEST_MESSAGE = 4096;
 
 /** What is no JSON object of texts says nothing. */
-export const readMessage = (text: string): JobMessage => {
+const readMessage = (text: string): JobMessage => {
   const fields = Buffer.byteLength(text) > LONGEST_MESSAGE ? {} : parsed(text);
   const of = (key: 'address' | 'providerID' | 'message'): JobMessage => {
     const value = fields[key];

@@ -2,7 +2,7 @@ import type { Clock } from '../../actors/ports.ts';
 import type { Finding } from '../../machines/types.ts';
 import type { Connection } from './connection.ts';
 import { LABELS } from './job-names.ts';
-import { readEvent, readJob, readPod, type SeenJob, type SeenPod } from './job-reading.ts';
+import { type Hide, readEvent, readJob, readPod, type SeenJob, type SeenPod } from './job-reading.ts';
 import { listAll } from './pages.ts';
 
 export interface JobWatchOptions {
@@ -11,6 +11,7 @@ export interface JobWatchOptions {
   readonly namespace: string;
   /** Value of the label of the class. */
   readonly className: string;
+  readonly hide: Hide;
 }
 
 /** So old may a list be that jobs look at, ms. */
@@ -41,9 +42,9 @@ export class JobWatch {
 
   /** As they are when this is asked, or later. @throws ServerUnreachable | ApiError */
   jobsNow(): Promise<ReadonlyMap<string, SeenJob>> {
-    const { namespace, className } = this.#options;
+    const { namespace, className, hide } = this.#options;
     const path = `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs`;
-    const listed = this.#begun(this.#list(path, `${LABELS.class}=${className}`, readJob));
+    const listed = this.#begun(this.#list(path, `${LABELS.class}=${className}`, (object) => readJob(object, hide)));
     this.#jobs = listed;
     listed.result.catch(() => {
       if (this.#jobs === listed) this.#jobs = null;
@@ -81,14 +82,15 @@ export class JobWatch {
     const fieldSelector = `involvedObject.uid=${uid},type=Warning,reason!=FailedScheduling`;
     const events: ReturnType<typeof readEvent>[] = [];
     await listAll(this.#options.connection, { path, labelSelector: '', fieldSelector }, (object) => {
-      events.push(readEvent(object));
+      events.push(readEvent(object, this.#options.hide));
       return null;
     });
     return events.sort((a, b) => b.at - a.at)[0]?.finding ?? null;
   }
 
   #listPods(labelSelector: string): Promise<ReadonlyMap<string, SeenPod>> {
-    return this.#list(`/api/v1/namespaces/${encodeURIComponent(this.#options.namespace)}/pods`, labelSelector, readPod);
+    const { namespace, hide } = this.#options;
+    return this.#list(`/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`, labelSelector, (object) => readPod(object, hide));
   }
 
   async #list<T extends { readonly name: string }>(

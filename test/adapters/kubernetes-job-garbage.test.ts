@@ -71,9 +71,7 @@ const jobOf = (draw: Draw): unknown => {
   const job = {
     metadata: { name: 'j', uid: 'u' },
     status: {
-      conditions: [
-        { type, status: 'True', reason: 'BackoffLimitExceeded', message: draw.one(PEOPLES.filter((text) => !text.includes(SECRET))) },
-      ],
+      conditions: [{ type, status: 'True', reason: 'BackoffLimitExceeded', message: draw.one(PEOPLES) }],
     },
   };
   return draw.chance(0.2) ? asJson(mutated(draw, job)) : job;
@@ -82,10 +80,10 @@ const jobOf = (draw: Draw): unknown => {
 const hide = (text: string): string => text.replaceAll(SECRET, '[hidden]');
 
 const stateOf = (draw: Draw): Promise<JobState> => {
-  const pods = [readPod(podOf(draw, saidBy(draw)))];
+  const pods = [readPod(podOf(draw, saidBy(draw)), hide)];
   const watch = { podsOf: async () => pods, recentPods: async () => ({ at: 0, pods }), warningAbout: async () => null };
-  const ends = new JobEnds({ clock: systemClock(), watch: watch as unknown as JobWatch, namespace: 'jobs', hide });
-  return ends.stateOf(readJob(jobOf(draw)));
+  const ends = new JobEnds({ clock: systemClock(), watch: watch as unknown as JobWatch, namespace: 'jobs' });
+  return ends.stateOf(readJob(jobOf(draw), hide));
 };
 
 const INPUTS = {
