@@ -21,8 +21,8 @@ import { SimulationWorld } from './world.ts';
 const RIGHT_WITHIN_MS = 7_200_000;
 /** The fewest nodes in the end. */
 const FEWEST_NODES = 6;
-/** How often the same may be done at rest. What somebody left behind may be tidied up once; whoever has just begun to lead may find that the same is wrong, and
- *  say so again. */
+/** How often the same may be done at rest. What somebody left behind may be tidied up once, each port and each record by itself; whoever has just begun to lead may
+ *  find that the same is wrong, and say so again. */
 const AT_REST = { provider: 1, api: 2 };
 
 /** How often it is looked whether all is right, virtual ms. */
@@ -211,7 +211,7 @@ export class Simulation implements Stage {
         provider
           .writes()
           .slice(ofProvider)
-          .map(({ verb, args }) => `${verb} of ${verb.endsWith('DNSRecord') ? JSON.stringify(args) : args[0]}`),
+          .map(({ verb, args }) => `${verb} of ${/DNSRecord|Firewall/.test(verb) ? JSON.stringify(args) : args[0]}`),
         AT_REST.provider,
       ),
       ...repeated(sent(vips?.writes.slice(ofVips) ?? []), AT_REST.api),

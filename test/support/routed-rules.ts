@@ -7,6 +7,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import { isCreating, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
+import { LedRoutedIPs, saysDeleted } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
 import { providerIDOf, type World } from './world.ts';
 
@@ -40,6 +41,7 @@ export class RoutedRules {
   readonly #world: World;
   readonly #objects = new Map<ActorId, PoolObject>();
   readonly #classes = new SeenClasses();
+  readonly #led = new LedRoutedIPs();
   /** How many addresses were made for an object, by uid. */
   readonly #made = new Map<string, Set<Address>>();
   /** By address that was made: those that may have asked for it. Another object may bear the name of one that is gone. */
@@ -117,6 +119,7 @@ export class RoutedRules {
       const { chart, after } = transition;
       const pool = chart === 'pool' && after ? (after.snapshot.context as unknown as PoolContext) : null;
       if (pool && !isCreating(pool.acquiring)) this.#madeAt.set(pool.ref.uid, createdAt(pool));
+      if (chart === 'pool') this.#led.note(transition, (uid) => this.#asked.get(uid) === true);
       if (chart === 'ip' && transition.actor.startsWith('rip/')) {
         this.#noteHolder(transition);
         this.#noteAssign(transition);
@@ -185,7 +188,9 @@ export class RoutedRules {
       policyObserved: (policy) => {
         this.#classes.put(policy);
         if (this.#world.processes.some(({ supervisor }) => supervisor.leading)) return;
-        for (const object of this.#objects.values()) if (object.deleting && !this.#isHeard(object)) this.#noteAsked(object);
+        // What whoever led before has stored of a deletion goes on as it was decided.
+        const isHeard = ({ ref }: PoolObject): boolean => saysDeleted(this.#world.invariants.records.get(cellOf(ref)), ref);
+        for (const object of this.#objects.values()) if (object.deleting && !isHeard(object)) this.#noteAsked(object);
       },
     });
     const { untaint, removeNode, failWrites, mendWrites } = cluster;
@@ -214,12 +219,6 @@ export class RoutedRules {
   /** Whoever leads decides when he hears of the deletion, and an edit of the class is too late then; as long as nobody has led since it is not. */
   #noteAsked(object: PoolObject): void {
     this.#asked.set(object.ref.uid, this.#classes.mustDelete(object));
-  }
-
-  /** Whoever led before has stored that it is deleted, and whoever leads next goes on with what was decided. */
-  #isHeard({ ref }: PoolObject): boolean {
-    const stored = this.#world.invariants.records.get(cellOf(ref))?.snapshot as { context: PoolContext; value: object } | undefined;
-    return stored?.context.ref.uid === ref.uid && Object.hasOwn(Object(stored.value), 'Stopping');
   }
 
   #gone(ref: ObjectRef): void {
@@ -325,7 +324,8 @@ export class RoutedRules {
   /** What a status says may be wrong: it was seen for whom it was made. */
   #isAskedFor(bound: PoolObject, makers: readonly ObjectRef[]): boolean {
     const isOthers = makers.length > 0 && !makers.some(({ uid }) => uid === bound.ref.uid) && !isAdopting(bound.marks);
-    return bound.deleting && (this.#classes.mayDelete(bound) || this.#asked.get(bound.ref.uid) === true) && !isOthers;
+    const isAsked = this.#classes.mayDelete(bound) || this.#asked.get(bound.ref.uid) === true || this.#led.wasToDelete(bound.ref);
+    return bound.deleting && isAsked && !isOthers;
   }
 
   /** One that was deleted before the address stood in its status, or is gone by now, whoever has its name; or one that has, or asks for, another address. */
@@ -339,7 +339,7 @@ export class RoutedRules {
   /** Its last spec is not valid, or nobody was told of it or of its class before it was gone and nobody can read it any more: what counts is the last valid one that
    *  was told, and what its class said then. */
   #wasToDelete({ ref, generation }: PoolObject): boolean {
-    const context = this.#poolOf(cellOf(ref));
+    const context = this.#poolOf(cellOf(ref)) ?? this.#led.lastOf(cellOf(ref));
     const isLed = this.#world.processes.some(({ supervisor }) => supervisor.leading);
     const isOlder = context !== undefined && (!isLed || context.generation < generation || context.error !== null);
     return isOlder && context.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
