@@ -47,7 +47,7 @@ export interface LeaderPorts extends TurnPorts {
   readonly isAway: () => boolean;
   readonly settings: Settings;
   readonly vips: Pick<Vips, 'deskFor'>;
-  readonly quota: Pick<Quota, 'listed' | 'roomOf'>;
+  readonly quota: Pick<Quota, 'listed' | 'unlisted' | 'roomOf'>;
 }
 
 /** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */

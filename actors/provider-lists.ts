@@ -29,7 +29,7 @@ export interface ProviderListsPorts {
   readonly log: Log;
   readonly alarms: Alarms;
   readonly settings: Settings;
-  readonly quota: Pick<Quota, 'listed'>;
+  readonly quota: Pick<Quota, 'listed' | 'unlisted'>;
   /** The pool was told everything, at the latest now; before that it takes no list. */
   readonly isStarted: (pool: ActorId) => boolean;
   /** It waits for its provider to be read. */
@@ -114,6 +114,7 @@ export class ProviderLists {
   giveUp(name: string): void {
     this.#reading.delete(name);
     this.#lists.delete(name);
+    this.#ports.quota.unlisted(name);
     if (!Object.hasOwn(this.#ports.providers.all, name)) this.#ports.cells.tell(verificationActor(name), { type: 'DELETED' });
   }
 

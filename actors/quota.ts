@@ -40,7 +40,16 @@ interface News {
   readonly made: readonly Kept[];
   /** Uids of those that are gone and have left no address that nobody knows of. */
   readonly ended: readonly string[];
+  /** What was deleted by whom. */
+  readonly deleted: readonly Deletion[];
 }
+
+interface Deletion {
+  readonly address: Address;
+  readonly cell: ActorId;
+}
+
+const NO_NEWS: News = { made: [], ended: [], deleted: [] };
 
 /** One look at a namespace. */
 interface Look {
@@ -57,19 +66,16 @@ export class Quota implements Observer {
   /** The places that are given and not used yet, each for one object and the class or issuer by which it counts. */
   readonly #granted = new Map<ActorId, string>();
   readonly #refused = new Map<ActorId, Finding>();
-  /** When an address was made for somebody in this term, ms since the epoch. */
-  readonly #madeAt = new Map<Address, number>();
   /** By namespace. */
   readonly #news = new Map<string, News>();
-  readonly #deleted = new Set<Address>();
   /** An address may be somewhere that nobody knows of. */
   readonly #unclear = new Set<ActorId>();
   readonly #lists = new Map<string, Listed>();
   #isOpen = false;
   #isLooking = false;
-  /** Namespaces of which nothing can be written down for now. */
+  /** Namespaces whose ledger could not be read or written the last time: that was logged. */
   readonly #failing = new Set<string>();
-  /** Those of them that are tried again after a while. */
+  /** Those for which the next try has its timer. */
   readonly #waiting = new Set<string>();
   /** What living objects name, as long as one round of looks lasts. */
   #named: ReadonlySet<Address> | null = null;
@@ -89,7 +95,7 @@ export class Quota implements Observer {
   reset(): void {
     this.#isOpen = false;
     this.#round += 1;
-    for (const each of [this.#due, this.#granted, this.#refused, this.#madeAt, this.#news, this.#deleted, this.#unclear]) each.clear();
+    for (const each of [this.#due, this.#granted, this.#refused, this.#news, this.#unclear, this.#lists]) each.clear();
     for (const each of [this.#failing, this.#waiting]) each.clear();
   }
 
@@ -102,6 +108,11 @@ export class Quota implements Observer {
   listed(provider: string, list: ProviderList, askedAt: number): void {
     this.#lists.set(provider, { list, askedAt });
     this.resync();
+  }
+
+  /** Nobody can list what that provider has, for now or for good. */
+  unlisted(provider: string): void {
+    this.#lists.delete(provider);
   }
 
   /** Whether the namespace of an object may keep one more; null where there is no limit. */
@@ -123,21 +134,21 @@ export class Quota implements Observer {
   #addressDeleted(cell: ActorId, { before }: Transition): void {
     const { address } = (before?.snapshot.context ?? {}) as { readonly address?: Address };
     if (!address) return;
-    this.#deleted.add(address);
+    this.#note(cell, ({ deleted }) => ({ deleted: [...deleted, { address, cell }] }));
     this.#request(namespaceOf(cell));
   }
 
   #poolChanged(cell: ActorId, { before, after, events }: Transition, at: number): void {
     const [was, is] = [contextOf(before), contextOf(after)];
     const made = (is?.created ?? []).filter((address) => was && !was.created.includes(address));
-    for (const address of made) {
-      this.#madeAt.set(address, at);
-      this.#deleted.delete(address);
-    }
     if (was && hasBegun(was) && events.some((type) => type.endsWith('.actor.announce'))) this.#unclear.add(cell);
     const pool = this.#ports.pools.all.get(cell) ?? null;
     // An address that is ours now may be given up in the next turn: it counts from here on.
-    if (is && made.length > 0) this.#note(cell, this.#madeFor({ ...is, created: made }, pool));
+    if (is && made.length > 0)
+      this.#note(cell, (news) => ({
+        made: [...news.made, ...this.#madeFor({ ...is, created: made }, pool, at)],
+        deleted: news.deleted.filter(({ address }) => !made.includes(address)),
+      }));
     if (is === null) this.#ends(cell, was);
     else if (this.#isPlaceOver(cell, is)) {
       this.#granted.delete(cell);
@@ -158,14 +169,20 @@ export class Quota implements Observer {
     this.#granted.delete(cell);
     this.#refused.delete(cell);
     if (!was) return;
-    const isOver = !hasBegun(was) && !this.#unclear.delete(cell);
-    this.#note(cell, this.#madeFor(was, this.#ports.pools.all.get(cell) ?? null), isOver ? [was.ref.uid] : []);
+    const isUnclear = this.#unclear.delete(cell);
+    const isOver = !hasBegun(was) && !isUnclear;
+    const made = this.#madeFor(was, this.#ports.pools.all.get(cell) ?? null);
+    // What was noted as it was made says when.
+    this.#note(cell, (news) => ({
+      made: [...made, ...news.made],
+      ended: [...news.ended, ...(isOver ? [was.ref.uid] : [])],
+    }));
   }
 
-  #note(cell: ActorId, made: readonly Kept[], ended: readonly string[] = []): void {
+  #note(cell: ActorId, more: (news: News) => Partial<News>): void {
     const namespace = namespaceOf(cell);
-    const { made: before = [], ended: over = [] } = this.#news.get(namespace) ?? {};
-    this.#news.set(namespace, { made: [...before, ...made], ended: [...over, ...ended] });
+    const news = this.#news.get(namespace) ?? NO_NEWS;
+    this.#news.set(namespace, { ...news, ...more(news) });
   }
 
   #request(namespace: string): void {
@@ -231,8 +248,9 @@ export class Quota implements Observer {
       this.#named ??= this.#ports.pools.namedBeside('');
       return this.#named.has(address);
     };
+    const deleted = new Set(news?.deleted.map(({ address }) => address));
     const evidence: Evidence = {
-      isGone: (kept) => this.#isGone(kept),
+      isGone: (kept) => kept.address !== null && (deleted.has(kept.address) || this.#isUnlisted(kept)),
       made: news?.made ?? [],
       ended: new Set(news?.ended),
       isNamed,
@@ -243,7 +261,7 @@ export class Quota implements Observer {
 
   /** It is written down: now it may be said. */
   #decided(namespace: string, { keepers, news, settled: { granted, refused } }: Look): void {
-    if (this.#news.get(namespace) === news) this.#news.delete(namespace);
+    if (news && this.#news.get(namespace) === news) this.#forget(namespace, news);
     for (const [id, { uid, source }] of keepers) {
       const refusal = refused.get(uid);
       if (refusal) this.#refuse(id, refusal);
@@ -252,6 +270,14 @@ export class Quota implements Observer {
         this.#tell(id);
       }
     }
+  }
+
+  /** What is written down is no news any more. An address that was deleted counts as such until the record of whoever had it made does not name it any more. */
+  #forget(namespace: string, { deleted }: News): void {
+    const isNamed = ({ address, cell }: Deletion): boolean => this.#contextOf(cell)?.created.includes(address) ?? false;
+    const left = deleted.filter(isNamed);
+    if (left.length > 0) this.#news.set(namespace, { ...NO_NEWS, deleted: left });
+    else this.#news.delete(namespace);
   }
 
   #refuse(id: ActorId, refusal: Finding): void {
@@ -265,17 +291,15 @@ export class Quota implements Observer {
     if (pool) this.#ports.observeAgain(pool);
   }
 
-  #isGone({ address, provider, since }: Kept): boolean {
-    if (address === null) return false;
-    if (this.#deleted.has(address)) return true;
+  #isUnlisted({ address, provider, since }: Kept): boolean {
     const listed = this.#lists.get(provider);
-    return listed !== undefined && since + SKEW_MS < listed.askedAt && !listed.list.byAddress.has(address);
+    return listed !== undefined && since + SKEW_MS < listed.askedAt && !listed.list.byAddress.has(address as Address);
   }
 
   #keepersIn(namespace: string): ReadonlyMap<ActorId, Keeper> {
     const keepers = new Map<ActorId, Keeper>();
     for (const [id, pool] of this.#ports.pools.ofNamespace(namespace)) {
-      const context = isPool(id) ? contextOf(this.#ports.recordsOf(id)?.get(id) ?? null) : null;
+      const context = isPool(id) ? this.#contextOf(id) : null;
       if (context?.ref.uid !== pool.ref.uid) continue;
       const { owner, uid, source, provider } = ownerOf(context, this.#sourceOf(pool));
       // What it has not heard of yet it does not ask for: it goes by the class or issuer of before.
@@ -288,10 +312,15 @@ export class Quota implements Observer {
     return keepers;
   }
 
-  #madeFor(context: PoolContext, pool: PoolObject | null): readonly Kept[] {
+  #contextOf(id: ActorId): PoolContext | null {
+    return contextOf(this.#ports.recordsOf(id)?.get(id) ?? null);
+  }
+
+  /** `since`: when that was, ms since the epoch; 0 where nobody knows. */
+  #madeFor(context: PoolContext, pool: PoolObject | null, since = 0): readonly Kept[] {
     if (context.spec?.exposes?.group) return [];
     const owner = ownerOf(context, pool ? this.#sourceOf(pool) : '');
-    return context.created.map((address) => ({ address, ...owner, since: this.#madeAt.get(address) ?? 0 }));
+    return context.created.map((address) => ({ address, ...owner, since }));
   }
 
   /** The class or issuer by which it counts as it is seen now. */

@@ -99,6 +99,25 @@ describe('a namespace that may keep two addresses', () => {
     await world.stable(third, undefined, 2 * MINUTE);
   });
 
+  test('counts an address that it gave back and that somebody writes down for it again: a deletion is forgotten once it is written down', async ({
+    open,
+  }) => {
+    const world = open(limited(1));
+    prepare(world, ['a', 'b'], { routedIPReclaimPolicy: 'Delete' });
+    await world.leader();
+    const first = world.setRoutedIP('a');
+    await world.stable(first);
+    const before = kept(world);
+    const address = world.statusOf(first).routedIP as Address;
+    await deleted(world, first);
+    await world.clock.runUntil(() => kept(world).length === 0, MINUTE);
+    world.provider.cloud.addAddress(address, 'nyc3');
+    world.ledger.edit(() => ({ web: before.map((line) => ({ ...line, since: world.clock.now() })) }));
+    await world.untilReason(world.setRoutedIP('b'), 'AddressLimitReached');
+    await world.clock.advance(15 * MINUTE);
+    expect(addresses(world)).toEqual([address]);
+  });
+
   test('does not get both of two addresses for one place that are asked for at once, be it by two classes or issuers', async ({ open }) => {
     const world = open(limited(1));
     prepare(world, ['a', 'b', 'c']);
