@@ -53,7 +53,7 @@ export interface BudgetFigures {
   readonly minuteMs: number;
   /** Calls of a minute and of an hour that a purpose leaves to others. */
   readonly leaves: (purpose: Purpose) => { readonly ofMinute: number; readonly ofHour: number };
-  /** Names the line in which those wait that make calls for that purpose. */
+  /** Names the line in which those wait that make calls for that purpose: by what they leave, in percent. */
   readonly lineOf: (purpose: Purpose) => string;
 }
 
@@ -88,5 +88,5 @@ export function budgetFigures({
     ofMinute: Math.floor(perMinute * (purpose === 'failover' || purpose === 'firewall' ? CONFIRMATIONS : reserves[purpose])),
     ofHour: Math.floor(perHour * reserves[purpose]),
   });
-  return { perMinute, perHour, createsPerMinute, minuteMs, leaves, lineOf: (purpose) => String(reserves[purpose]) };
+  return { perMinute, perHour, createsPerMinute, minuteMs, leaves, lineOf: (purpose) => String(Math.round(100 * reserves[purpose])) };
 }

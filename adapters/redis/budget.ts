@@ -10,6 +10,9 @@ import {
 import type { RedisLink } from './link.ts';
 import { CLOSE, LEFT, OBSERVE, PAY } from './scripts.ts';
 
+/** In the place of a namespace, which cannot be called so, for calls of nobody. */
+const NOBODY = '-';
+
 export interface RedisBudgetOptions extends BudgetOptions {
   readonly link: RedisLink;
   /** In front of the key, in braces. */
@@ -31,7 +34,7 @@ export const redisBudget = ({ link, prefix, tokenHash, ...options }: RedisBudget
   return {
     pay: async (purpose, calls = 1, given = []) => {
       const { ofMinute, ofHour } = leaves(purpose);
-      const namespaces = given.length > 0 ? given : [''];
+      const namespaces = given.length > 0 ? given : [NOBODY];
       const line = `${key}:turns:${lineOf(purpose)}`;
       const keys = [key, ...logs, line, ...namespaces.map((namespace) => `${line}:${namespace}`)];
       const args = [...limits, ofMinute, ofHour, purpose === 'create' ? 1 : 0, calls, minuteMs, TURN_KEPT_MS, ...namespaces];

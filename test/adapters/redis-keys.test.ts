@@ -53,6 +53,8 @@ const PARTS: Readonly<Record<string, string>> = {
   '<token>': '[0-9a-z]+',
   '<provider>': '[^:]+',
   '<purpose>': '[a-z]+',
+  '<reserve>': String.raw`\d+`,
+  '<namespace>': '[-a-z0-9]+',
 };
 
 const patternOf = (key: string): RegExp => {
