@@ -114,9 +114,10 @@ export class Cells {
     this.#all.set(id, cell);
   }
 
-  /** All that was stored is loaded. */
+  /** All that was stored is loaded. What was saved and may not have been heard is sent first: whoever sent it may be about to end, and its records go with what is left to send. */
   open(): void {
     this.#isLoaded = true;
+    for (const cell of this.#all.values()) void cell.sweep();
   }
 
   /** A new cell with the actor that it is named after. */

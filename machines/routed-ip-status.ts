@@ -77,7 +77,8 @@ export function routedIPStatus(view: RoutedIPView): Fields {
 }
 
 const originOf = (context: PoolContext, address: Address): 'Found' | 'Created' | 'IPGroup' => {
-  if (!context.created.includes(address)) return 'Found';
+  // What is given back was made for it, and may only be deleted for that: a rebuild has to know.
+  if (!context.created.includes(address) && context.acquiring.givenBack !== address) return 'Found';
   return isFromGroup(context) ? 'IPGroup' : 'Created';
 };
 

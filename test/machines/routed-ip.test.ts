@@ -240,6 +240,13 @@ describe('a RoutedIP for which a person names another address while one is made'
     expect(statusOf(routed).pendingCreate).toBeUndefined();
   });
 
+  test('says of what is given back that it was made, when nothing else is left of one that is deleted', () => {
+    const routed = creating().send('SPEC_OBSERVED', named('Delete')).send('CLUSTER_OBSERVED', SERVED).done('create', { address: A });
+    routed.send('DELETED').send('GONE', { address: B });
+    expect(membersOf(routed)).toEqual([[A, true]]);
+    expect(statusOf(routed)).toMatchObject({ routedIP: A, addressOrigin: 'Created' });
+  });
+
   test('tells of what was to be given back, when it is let go at once', () => {
     const routed = creating().send('SPEC_OBSERVED', named('Delete'));
     routed.done('create', { address: A }).send('DELETED', { force: true });
