@@ -57,6 +57,8 @@ export class Terms {
   #wake: () => void = () => undefined;
   #runId: string | null = null;
   #last = NOTHING;
+  /** Until when a call may take effect of which nothing tells, monotonic ms. */
+  #untoldUntil = Number.NEGATIVE_INFINITY;
   #hindrance: string | null = null;
   /** Since when it takes the records over without having heard of an error, monotonic ms; null while it does not. */
   #takingOverSince: number | null = null;
@@ -232,7 +234,7 @@ export class Terms {
     this.#runId = found.runId;
     // Nobody would end its pause any more.
     if (!this.#isCurrent(round)) return;
-    if (beginning === 'rebuild' && this.outage.isAway) await this.#settle();
+    if (beginning === 'rebuild') await this.#settle();
     if (!this.#isCurrent(round)) return;
     // From here on something may be decided under this term.
     this.#last = { ...last, decided: last.written, server: this.#serverOf(found) };
@@ -241,7 +243,7 @@ export class Terms {
 
   /** Writes a term on the Lease that is higher than all that are known, with the server on which it is to be opened beside it. */
   async #writeTerm(found: Found): Promise<Last> {
-    const { leadership, shownTerms } = this.#ports;
+    const { leadership, shownTerms, store, clock, settings } = this.#ports;
     const shown = await shownTerms();
     const highest = Math.max(leadership.seenTerm(), found.term ?? 0, ...shown);
     // After the Lease was deleted others may have led under lower terms than its own.
@@ -250,6 +252,9 @@ export class Terms {
     const written = Math.max(highest, this.#last.written) + 1;
     if (!isTerm(written))
       throw new Error(`no term comes after ${written - 1}: somebody else has written that on the Lease, in Redis or in a status`);
+    // Statuses lag behind, except those of a leader in memory, and before a new Lease is taken no time has passed.
+    const isUntold = highest > 0 && !last.leader && found.term === null && leadership.isNew() && !store.isFleeting?.();
+    if (isUntold) this.#untoldUntil = clock.monotonic() + settings.callDeadlineMs;
     await leadership.writeTerm(written, this.#serverOf(found));
     this.outage.termWritten(last.leader !== null);
     // Should this fail further on, the next try is not to take its own term for somebody else's.
@@ -301,6 +306,7 @@ export class Terms {
   /** Nobody knows what a former leader had sent: it takes effect, or is not sent any more, before anything is read. */
   async #settle(): Promise<void> {
     const ms = this.#unsettledMs();
+    if (ms === 0) return;
     this.#hindrance = `what may have been sent before takes effect first, for ${Math.ceil(ms / 1000)} s`;
     await this.#pause(ms);
     this.#takingOverSince = this.#takingOverSince === null ? null : this.#ports.clock.monotonic();
@@ -308,7 +314,7 @@ export class Terms {
 
   /** How long others may still send what was decided in the store before that went, and a call may take effect, ms. */
   #unsettledMs(): number {
-    return Math.max(0, this.outage.settledAt - this.#ports.clock.monotonic());
+    return Math.max(0, Math.max(this.outage.settledAt, this.#untoldUntil) - this.#ports.clock.monotonic());
   }
 
   /** Memory is no server that another process could find again. */

@@ -1,6 +1,7 @@
 import { parseAddress } from './address.ts';
 import type { Address, Family } from './types.ts';
 import { PINNED_GROUP_ANNOTATION, REQUESTED_IP_ANNOTATION, type VipService } from './vip.ts';
+import { MIGRATING_ANNOTATION } from './virtual-ip.ts';
 
 /** Why a Service gets no address; the reason of its Event.
  *  `AllocationFailed`: what it asks for cannot be, as it is said or as the IPGroups are. `RequestedIPUnavailable`: the address is another's, or excluded.
@@ -34,6 +35,13 @@ export interface VipWish {
 export const refusal = (reason: RefusalReason, message: string): Refusal => ({ kind: 'refused', reason, message });
 
 export const UNPARSABLE = refusal('AllocationFailed', 'failed to allocate specific ip: the requested ip could not be parsed');
+
+/** Whether a migration is under way still cannot be told where VirtualIPs are not seen. */
+export const unseen = (vip: string): Refusal =>
+  refusal(
+    'AllocationFailed',
+    `VirtualIP ${vip} is being migrated to the service, and VirtualIPs cannot be seen: if their kind is gone for good take the annotation ${MIGRATING_ANNOTATION} off`,
+  );
 
 /** What the Service asks for: the address of its annotation, else of `spec.loadBalancerIP`, else any. Empty texts ask for nothing. Both may be said if they mean
  *  the same address. What does not parse refuses, whichever of the two it is. */

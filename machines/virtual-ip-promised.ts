@@ -19,12 +19,14 @@ export function isPromised({ owner, address }: ReservedIP, marked: string | null
 }
 
 /** A VirtualIP that is there is being migrated to the Service, or the Service lists an address that is seen as that VirtualIP's still: what is to come of it is not
- *  known yet, and it is given no other address meanwhile. `ipOf` is the IP of an address, as far as it is seen. */
+ *  known yet, and it is given no other address meanwhile. `ipOf` is the IP of an address, as far as it is seen.
+ *  @param vips all that there are; null when they are not seen: then the Service is believed */
 export function isReceiving(
   { ref, migrating, ingress }: VipService,
-  vips: readonly VirtualIP[],
+  vips: readonly VirtualIP[] | null,
   ipOf: (address: string) => ReservedIP | null,
 ): boolean {
+  if (vips === null) return migrating !== undefined;
   const own = vips.filter((vip) => vip.ref.namespace === ref.namespace);
   const isNamed = own.some((vip) => vip.ref.name === migrating && !isOver(vip));
   return isNamed || ingress.some(({ ip }) => isOfOne(own, ref.name, ip === null ? null : ipOf(ip)));

@@ -15,6 +15,8 @@ export interface Leadership {
   seenTerm(): number;
   /** The server on which `seenTerm` was opened; null when the Lease does not say so. */
   seenServer(): string | null;
+  /** The Lease bears no term: it was made a moment ago. */
+  isNew(): boolean;
   /** Writes `term` on the Lease, with the server on which it is to be opened beside it, provided nobody wrote since. @throws Unreachable; Fenced when the lease is not ours (any more) */
   writeTerm(term: number, server: string | null): Promise<void>;
   /** Monotonic time (ms) at which the Lease was last seen renewed by its holder, and its duration, ms. */

@@ -2,7 +2,7 @@ import { familyOf, parseAddress } from '../../machines/address.ts';
 import { parseGroup } from '../../machines/segment.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { type IPGroupObject, ipNameOf, type ReservedIP, type VipService } from '../../machines/vip.ts';
-import { requestOf, type VipWish } from '../../machines/vip-request.ts';
+import { requestOf, unseen, type VipWish } from '../../machines/vip-request.ts';
 import type { ServiceObserved, VipContext, VipRefusal, VipTarget } from '../../machines/vip-service.ts';
 import type { VirtualIP } from '../../machines/virtual-ip.ts';
 import { isPromised, isReceiving } from '../../machines/virtual-ip-promised.ts';
@@ -152,6 +152,14 @@ export class VipDesk {
     this.virtualIPs?.changed(key);
   }
 
+  /** All VirtualIPs are told: which of them are being migrated, the marks of Services say no more. */
+  virtualIPsSeen(): void {
+    if (!this.#isOpen) return;
+    for (const [key, { migrating }] of this.#seen.services) if (migrating !== undefined) this.#refresh(key);
+    this.#refreshChanged();
+    this.virtualIPs?.open();
+  }
+
   /** The groups, as they are used now; empty before this is open. */
   groups(): readonly GroupView[] {
     if (!this.#isOpen) return [];
@@ -261,7 +269,7 @@ export class VipDesk {
     }
     if (this.#isReceiving(service)) {
       this.#allocator.withdraw(key);
-      return { target: current, refusal: null };
+      return { target: current, refusal: this.#unseenOf(service) };
     }
     const barred = this.#openness.barredFor(service.ref.namespace);
     this.#allocator.ask({ ...request, key, ...(barred.length > 0 && { barred }) });
@@ -282,13 +290,16 @@ export class VipDesk {
 
   /** It gets its address from a VirtualIP, which is not seen as its own yet: no other one is reserved for it meanwhile. */
   #isReceiving(service: VipService): boolean {
-    const { virtualIPs, ips } = this.#seen;
-    if (virtualIPs.size === 0) return false;
+    const { allVirtualIPs, ips } = this.#seen;
     const ipOf = (text: string): ReservedIP | null => {
       const address = parseAddress(text);
       return (address && ips.get(ipNameOf(address))) ?? null;
     };
-    return isReceiving(service, [...virtualIPs.values()], ipOf);
+    return isReceiving(service, allVirtualIPs, ipOf);
+  }
+
+  #unseenOf({ migrating }: VipService): VipRefusal | null {
+    return this.#seen.allVirtualIPs === null && migrating !== undefined ? plain(unseen(migrating)) : null;
   }
 
   #isBeingMigrated(ip: ReservedIP): boolean {

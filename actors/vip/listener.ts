@@ -71,6 +71,6 @@ export const virtualIPListener = (seen: ObservedVips, desk: () => VipDesk | null
   serviceTouched: (place) => desk()?.virtualIPs?.serviceTouched(place),
   virtualIPsSynced() {
     seen.virtualIPsSynced = true;
-    desk()?.virtualIPs?.open();
+    desk()?.virtualIPsSeen();
   },
 });

@@ -35,8 +35,13 @@ export class ObservedVips {
   /** Everything was told once: only then does it say something that an object is not here. */
   synced = false;
   readonly virtualIPs = new Map<ActorId, VirtualIP>();
-  /** All VirtualIPs were told once; never where they are not served. */
+  /** All VirtualIPs were told once; never where they are not served, or may not be looked at. */
   virtualIPsSynced = false;
+
+  /** All VirtualIPs that there are; null when nobody has told. */
+  get allVirtualIPs(): readonly VirtualIP[] | null {
+    return this.virtualIPsSynced ? [...this.virtualIPs.values()] : null;
+  }
 
   get services(): ReadonlyMap<ActorId, VipService> {
     return this.#services;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type QueueBaseOptions, QueueKeys, type RedisConnection, RedisQueueBackend } from 'bullmq';
+import { readable } from './foreign.ts';
 import type { MarkerWait } from './markers.ts';
 
 /** How long a worker waits before it looks by itself, s: its markers and the watch tell it before. */
@@ -7,6 +8,9 @@ export const LONGEST_WAIT_S = 3_600;
 
 /** How long a worker waits that was refused a job, ms. */
 const RETRY_MS = 1_000;
+
+/** Commands whose answer may be a job to run. */
+const HANDING_OUT: ReadonlySet<string> = new Set(['moveToActive', 'moveToDelayed', 'moveToFinished']);
 
 /** BullMQ's calls of one queue over a connection that all queues share. A worker waits by `wait` in place of a connection of its own. */
 export class SharedBackend extends RedisQueueBackend {
@@ -20,6 +24,11 @@ export class SharedBackend extends RedisQueueBackend {
 
   override get maximumBlockTimeout(): number {
     return LONGEST_WAIT_S;
+  }
+
+  override execCommand(...sent: Parameters<RedisQueueBackend['execCommand']>): unknown {
+    const answer = super.execCommand(...sent);
+    return HANDING_OUT.has(sent[1]) ? answer.then(readable) : answer;
   }
 
   /** BullMQ would ask again at once, thousands of times a second while Redis takes no writes. */

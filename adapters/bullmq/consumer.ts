@@ -46,6 +46,15 @@ class RenewingWorker extends Worker<JobData, null> {
     this.run().catch((error: unknown) => this.emit('error', error instanceof Error ? error : new Error(String(error))));
   }
 
+  /** One whose data cannot be read fails as one that is none of ours: by an error here it would be fetched again and again. */
+  protected override createJob(job: JobJson, id: string): BullJob {
+    try {
+      return super.createJob(job, id);
+    } catch {
+      return super.createJob({ ...job, data: '{}' }, id);
+    }
+  }
+
   /** A job that was fetched is run only once as many were as may run at once. */
   protected override async nextJobFromJobData(...fetched: [jobData?: JobJson, jobId?: string, token?: string]): Promise<BullJob> {
     const job = await super.nextJobFromJobData(...fetched);

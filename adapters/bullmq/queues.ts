@@ -6,7 +6,7 @@ import type { Clock, StoreFault } from '../../actors/ports.ts';
 import { SharedBackend } from './backend.ts';
 import { endForGood } from './connections.ts';
 import { consumeQueue } from './consumer.ts';
-import { REMOVE_FOREIGN, typeOf } from './foreign.ts';
+import { isForeign, REMOVE_FOREIGN, typeOf } from './foreign.ts';
 import { assertJobId, type JobData } from './job-data.ts';
 import { MarkerWatch } from './markers.ts';
 
@@ -56,9 +56,6 @@ const SCANNED_AT_ONCE = 1_000;
 /** Every queue has a key that ends so. */
 const META = ':meta';
 
-/** How Redis refuses a command for a value of another type. */
-const FOREIGN = 'WRONGTYPE';
-
 const SHOWN = 5;
 const shown = (keys: readonly string[]): string =>
   keys.slice(0, SHOWN).join(', ') + (keys.length > SHOWN ? ` and ${keys.length - SHOWN} more` : '');
@@ -78,7 +75,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
   const tell = sparing(options.onTrouble ?? (() => undefined), clock);
   const onTrouble = (message: string): void => {
     tell(message);
-    if (message.includes(FOREIGN)) void sweep();
+    if (isForeign({ message })) void sweep();
   };
   const link: CallLink = {
     redis: options.link.redis,
@@ -86,7 +83,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
       try {
         return await options.link.call(what, run);
       } catch (error) {
-        if (!(error instanceof Error) || !error.message.includes(FOREIGN)) throw error;
+        if (!(error instanceof Error) || !isForeign(error)) throw error;
         void sweep();
         throw new Unreachable(error.message);
       }
@@ -122,14 +119,14 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
     queues.set(name, queue);
     return queue;
   };
+  const keep = { removeOnComplete: { age: HOUR_S, count: keepCompleted }, removeOnFail: { age: WEEK_S, count: keepCompleted } };
   const jobOptions = ({ id, delayMs = 0, priority }: NewJob): JobsOptions => ({
     jobId: id,
     delay: Math.ceil(delayMs),
     ...(priority === undefined ? {} : { priority }),
     // A job is one try; only a run that died is repeated.
     attempts: 1,
-    removeOnComplete: { age: HOUR_S, count: keepCompleted },
-    removeOnFail: { age: WEEK_S, count: keepCompleted },
+    ...keep,
   });
   const consume = (name: string, ...[run, concurrency]: Parameters<JobQueue['consume']>): Consumer => {
     if (patient === null) {
@@ -145,6 +142,8 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
         connection: redis,
         prefix,
         concurrency,
+        // Those of others say nothing of it.
+        ...keep,
         lockDuration: lockDurationMs,
         stalledInterval: stalledIntervalMs,
         // However often its processes died, the job is still owed an outcome: whoever runs it is told how often, and may give it up.
@@ -163,6 +162,15 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
       },
     };
   };
+
+  /** Undefined also for one that cannot be read: nobody can run it. */
+  const jobIn = (name: string, id: string) =>
+    bull(name)
+      .getJob(id)
+      .catch((error: unknown) => {
+        if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+        throw error;
+      });
 
   /** All keys behind the prefix that match, some at a time. */
   async function* keysLike(pattern: string): AsyncGenerator<readonly string[]> {
@@ -227,17 +235,17 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
       remove: async (id) => {
         await link.call(`queue ${name}: remove ${id}`, () => bull(name).remove(id));
       },
-      has: async (id) => (await link.call(`queue ${name}: look for ${id}`, () => bull(name).getJob(id))) !== undefined,
+      has: async (id) => (await link.call(`queue ${name}: look for ${id}`, () => jobIn(name, id))) !== undefined,
       standOf: (id) =>
         link.call(`queue ${name}: look at ${id}`, async () => {
-          const job = await bull(name).getJob(id);
+          const job = await jobIn(name, id);
           if (job === undefined || job.finishedOn !== undefined) return null;
           // Of what is in no list nobody hears again.
           const state = await job.getState();
           return state === 'unknown' ? null : { isRunning: state === 'active', starts: job.attemptsStarted };
         }),
       progressOf: async (id) => {
-        const job = await link.call(`queue ${name}: read ${id}`, () => bull(name).getJob(id));
+        const job = await link.call(`queue ${name}: read ${id}`, () => jobIn(name, id));
         return job?.data.progress ?? null;
       },
       counts: async () => {

@@ -76,6 +76,10 @@ export class LeaseElection implements Leadership {
     return this.#seenServer;
   }
 
+  isNew(): boolean {
+    return this.#lease === null || termOf(this.#lease) === 0;
+  }
+
   lease(): { readonly renewedAt: number; readonly durationMs: number } {
     const { durationMs } = this.#timings;
     return { renewedAt: this.#renewedAt, durationMs: this.#lease === null ? durationMs : durationMsOf(this.#lease, durationMs) };

@@ -49,6 +49,10 @@ export class LoneLeadership implements Leadership {
     return this.#seenServer;
   }
 
+  isNew(): boolean {
+    return this.#lease === null || termOf(this.#lease) === 0;
+  }
+
   /** Nobody else leads, by what the user said. */
   lease(): { readonly renewedAt: number; readonly durationMs: number } {
     return { renewedAt: this.#options.clock.monotonic(), durationMs: this.#timings.durationMs };

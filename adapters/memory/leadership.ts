@@ -116,6 +116,7 @@ export const memoryLease = (
       },
       seenTerm: () => seen,
       seenServer: () => server,
+      isNew: () => lease.term === 0,
       writeTerm: async (term, opensOn) => {
         await Promise.resolve();
         if (ended) return new Promise(() => undefined);

@@ -178,10 +178,13 @@ describe('a Service that a VirtualIP is migrated to', () => {
     lists,
     migrating,
     names = 'web',
+    synced = true,
   }: {
     readonly lists: boolean;
     readonly migrating?: string;
     readonly names?: string;
+    /** VirtualIPs are seen. */
+    readonly synced?: boolean;
   }) => {
     const seen = new ObservedVips();
     const told: ServiceObserved[] = [];
@@ -209,7 +212,8 @@ describe('a Service that a VirtualIP is migrated to', () => {
       status: null,
     });
     cluster.virtualIPs.set({ name: 'vip', service: names, status: { state: ASSIGNING, ip: ADDRESS, service: names } });
-    for (const vip of cluster.virtualIPs.all()) seen.virtualIPs.set(virtualIPActor(vip.ref), vip);
+    if (synced) for (const vip of cluster.virtualIPs.all()) seen.virtualIPs.set(virtualIPActor(vip.ref), vip);
+    seen.virtualIPsSynced = synced;
     seen.synced = true;
     const desk = new VipDesk({ seen, cells, virtualIPs: null, routedIP: () => undefined, announcer: { stands: () => undefined } });
     desk.open();
@@ -242,6 +246,23 @@ describe('a Service that a VirtualIP is migrated to', () => {
     const other = { target: { address: '1.1.2.3', group: 'g' } };
     expect(behind({ lists: false, migrating: 'vanished' }).told.at(-1)).toMatchObject(other);
     expect(behind({ lists: true, names: 'other' }).told.at(-1)).toMatchObject({ ...other, usurps: true });
+  });
+
+  test('is believed while VirtualIPs are not seen, and told so', () => {
+    const { told, seen, desk } = behind({ lists: false, migrating: 'vanished', synced: false });
+    const message = expect.stringContaining(`take the annotation ${MIGRATING_ANNOTATION} off`);
+    expect(told).toMatchObject([{ ...LEFT_ALONE, refusal: { reason: 'AllocationFailed', message } }]);
+    seen.virtualIPsSynced = true;
+    desk.virtualIPsSeen();
+    expect(told.at(-1)).toMatchObject({ target: { address: '1.1.2.3', group: 'g' }, refusal: null });
+  });
+
+  test('is served where none are seen, once its mark is taken off', () => {
+    const { told, seen, desk, key } = behind({ lists: false, migrating: 'vanished', synced: false });
+    const { migrating: _, ...service } = seen.services.get(key) ?? ({} as never);
+    seen.putService(key, service);
+    desk.serviceChanged(key);
+    expect(told.at(-1)).toMatchObject({ target: { address: '1.1.2.3', group: 'g' }, refusal: null });
   });
 
   test('keeps the address that it lists when that is its own by now, whatever was seen when it was to be taken off', async () => {

@@ -6,7 +6,8 @@ import { virtualClock } from '../../adapters/memory/clock.ts';
 type Found = { readonly term: number | null; readonly runId: string };
 
 /** A process that is about to lead, on a store that was empty, and whose answers come when the test says so. */
-function contender({ onLease = 0 } = {}) {
+function contender({ onLease = 0, isNew = true, shown = [] as readonly number[] } = {}) {
+  const clock = virtualClock();
   const opened: number[] = [];
   const asked: ((found: Found) => void)[] = [];
   const said: string[] = [];
@@ -22,7 +23,7 @@ function contender({ onLease = 0 } = {}) {
     } as unknown as Leader;
   };
   const terms = new Terms({
-    clock: virtualClock(),
+    clock,
     log: { info: say, warn: say },
     settings: { storePatienceMs: 15_000, callDeadlineMs: 15_000 },
     store: {
@@ -30,8 +31,14 @@ function contender({ onLease = 0 } = {}) {
       state: () => new Promise<Found>((answer) => void asked.push(answer)),
       openTerm: async () => true,
     },
-    leadership: { holder: () => 'me', seenTerm: () => onLease, seenServer: () => null, writeTerm: async () => undefined },
-    shownTerms: async () => [],
+    leadership: {
+      holder: () => 'me',
+      seenTerm: () => onLease,
+      seenServer: () => null,
+      isNew: () => isNew,
+      writeTerm: async () => undefined,
+    },
+    shownTerms: async () => shown,
     leaderOf,
     reset: () => undefined,
     opened: () => undefined,
@@ -41,7 +48,7 @@ function contender({ onLease = 0 } = {}) {
     asked.shift()?.(found);
     await settled();
   };
-  return { terms, opened, asked, said, answer };
+  return { terms, clock, opened, asked, said, answer };
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
@@ -81,4 +88,29 @@ test('after the highest number that can be a term nobody leads, and it says why'
   expect(opened).toEqual([]);
   expect(terms.hindrance).toBe('no term comes after 999999999999: somebody else has written that on the Lease, in Redis or in a status');
   terms.stop();
+});
+
+test('where only statuses tell of a former leader, what that may have sent takes effect first', async () => {
+  const { terms, clock, opened, answer } = contender({ shown: [3] });
+  terms.acquired();
+  await settled();
+  await answer(EMPTY);
+  expect([opened, terms.hindrance]).toEqual([[], 'what may have been sent before takes effect first, for 15 s']);
+  await clock.advance(14_999);
+  expect(opened).toEqual([]);
+  await clock.advance(1);
+  await settled();
+  expect(opened).toEqual([4]);
+});
+
+test.each([
+  { when: 'nobody has ever led', given: {}, found: EMPTY },
+  { when: 'the Lease of the former leader was waited for', given: { onLease: 3, isNew: false, shown: [3] }, found: EMPTY },
+  { when: 'the store has its records', given: { shown: [3] }, found: { ...EMPTY, term: 3 } },
+])('nothing is waited for where $when', async ({ given, found }) => {
+  const { terms, opened, answer } = contender(given);
+  terms.acquired();
+  await settled();
+  await answer(found);
+  expect(opened).toHaveLength(1);
 });

@@ -120,6 +120,91 @@ test.each(KEYS)(
   },
 );
 
+const SPOILT = {
+  data: { data: '{"input":' },
+  opts: { opts: 'garbage' },
+  'opts that are none': { opts: 'null' },
+  progress: { progress: 'garbage' },
+  'its count of starts': { ats: 'garbage' },
+  'its count of stalls': { stc: '1e9' },
+  all: { data: 'x', opts: 'x', progress: 'x', ats: 'x', stc: 'x', timestamp: 'x', priority: 'x', delay: 'x' },
+};
+
+test.each(Object.entries(SPOILT))('a job of ours that others have spoilt, %s, holds up no other one and ends', async (what, fields) => {
+  const queue = `spoilt-${what.replaceAll(' ', '-')}`;
+  const link = redisLink({ url: redis.url });
+  const queues = bullQueues({
+    link,
+    connectPatient: () => patientClient({ url: redis.url }),
+    prefix: '{garbage}',
+    recordsKey: '{garbage}:meta',
+    clock: systemClock(),
+    stalledIntervalMs: 200,
+    lockDurationMs: 500,
+  });
+  onTestFinished(async () => {
+    await queues.close();
+    await link.close();
+  });
+  const add = (id: string) => queues.queue(queue).add([{ id, title: id, data: {} }]);
+  await add('spoilt');
+  const key = `{garbage}:${queue}:spoilt`;
+  await redis.command('HSET', key, ...Object.entries(fields).flat());
+  if ('data' in fields) expect(await queues.queue(queue).standOf('spoilt')).toBeNull();
+  const ran: string[] = [];
+  queues.queue(queue).consume(async ({ id }: ActiveJob) => {
+    ran.push(id);
+    return { kind: 'done' };
+  }, 1);
+  await add('next');
+  await waitFor('the next one runs', () => ran.includes('next'));
+  const left = async (list: string) => (await redis.command('LRANGE', `{garbage}:${queue}:${list}`, '0', '-1')) as string[];
+  await waitFor('it has ended', async () => [...(await left('wait')), ...(await left('active'))].length === 0);
+  expect(await queues.queue(queue).standOf('spoilt')).toBeNull();
+});
+
+test.each([
+  ['id', ['SET', 'garbage']],
+  ['pc', ['SET', 'garbage']],
+  ['meta', ['HSET', 'opts.maxLenEvents', 'garbage']],
+])(
+  'what is to be counted up and is no number in the place of %s is removed, and jobs are queued again',
+  async (name, [command, ...value]) => {
+    const queue = `uncounted-${name}`;
+    const link = redisLink({ url: redis.url });
+    const queues = bullQueues({ link, connectPatient: () => patientClient({ url: redis.url }), prefix: '{garbage}', clock: systemClock() });
+    onTestFinished(async () => {
+      await queues.close();
+      await link.close();
+    });
+    const ran: string[] = [];
+    queues.queue(queue).consume(async ({ id }: ActiveJob) => {
+      ran.push(id);
+      return { kind: 'done' };
+    }, 1);
+    await queues.queue(queue).add([{ id: 'first', title: 'first', data: {}, priority: 1 }]);
+    await waitFor('the first one runs', () => ran.includes('first'));
+    await redis.command(command ?? '', `{garbage}:${queue}:${name}`, ...value);
+    let tries = 0;
+    const isQueued = (): Promise<boolean> => {
+      tries += 1;
+      const next = { title: 'next', data: {}, priority: 1 };
+      return queues
+        .queue(queue)
+        .add([{ ...next, id: `next.${tries}` }])
+        .then(
+          () => true,
+          (error) => {
+            expect(error).toBeInstanceOf(Unreachable);
+            return false;
+          },
+        );
+    };
+    await waitFor('the next one is queued', isQueued);
+    await waitFor('the next one runs', () => ran.includes(`next.${tries}`));
+  },
+);
+
 test('a job that is in no list is not waited for', async () => {
   const link = redisLink({ url: redis.url });
   const queues = bullQueues({ link, connectPatient: () => patientClient({ url: redis.url }), prefix: '{garbage}', clock: systemClock() });

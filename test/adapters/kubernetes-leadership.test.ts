@@ -234,10 +234,10 @@ describe('the term', () => {
     await clock.advance(2_500);
     server.edit((lease) => ({ ...lease, metadata: { ...lease.metadata, annotations: {} } }));
     await clock.advance(2_500);
-    expect([two.leadership.seenTerm(), two.leadership.seenServer()]).toEqual([7, '5f3c']);
+    expect([two.leadership.seenTerm(), two.leadership.seenServer(), two.leadership.isNew()]).toEqual([7, '5f3c', true]);
     server.edit((lease) => ({ ...lease, metadata: { ...lease.metadata, annotations: { 'routedip.io/term': '2' } } }));
     await clock.advance(2_500);
-    expect([two.leadership.seenTerm(), two.leadership.seenServer()]).toEqual([2, null]);
+    expect([two.leadership.seenTerm(), two.leadership.seenServer(), two.leadership.isNew()]).toEqual([2, null, false]);
   });
 
   test('stands beside the server on which it was opened, until somebody writes it who does not say where', async () => {

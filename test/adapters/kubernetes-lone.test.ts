@@ -13,13 +13,14 @@ describe('a lone process', () => {
     await lone.start();
     expect(told).toEqual(['lone acquired']);
     expect(lone.log.lines).toEqual([expect.stringContaining('leading without an election')]);
+    expect(lone.leadership.isNew()).toBe(true);
     await lone.leadership.writeTerm(3, '5f3c');
     expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '3', 'routedip.io/redis': '3 5f3c' });
     expect(server.lease?.spec).toBeUndefined();
     expect(lone.leadership.lease().renewedAt).toBe(clock.monotonic());
     const later = candidate('later', undefined, true);
     await later.start();
-    expect([later.leadership.seenTerm(), later.leadership.seenServer()]).toEqual([3, '5f3c']);
+    expect([later.leadership.seenTerm(), later.leadership.seenServer(), later.leadership.isNew()]).toEqual([3, '5f3c', false]);
   });
 
   test('writes beside a holder that renews, but not against a higher term', async () => {

@@ -186,12 +186,12 @@ describe('a lease', () => {
     const a = await contend(lease, 'a', told);
     await a.writeTerm(7, 'one');
     lease.delete();
-    expect([a.seenTerm(), a.seenServer()]).toEqual([7, 'one']);
+    expect([a.seenTerm(), a.seenServer(), a.isNew()]).toEqual([7, 'one', true]);
     const b = await contend(lease, 'b', told);
     await clock.advance(4_000);
     expect([a.seenTerm(), b.seenTerm()]).toEqual([7, 0]);
     await b.writeTerm(2, null);
-    expect([a.seenTerm(), a.seenServer()]).toEqual([2, null]);
+    expect([a.seenTerm(), a.seenServer(), a.isNew()]).toEqual([2, null, false]);
   });
 
   test('of a process that died runs out, and one that is given up does not need to', async () => {

@@ -12,6 +12,7 @@ import { familyServed, type PoolContext } from '../../machines/pool.ts';
 import { cloudOf } from '../../machines/provider-key.ts';
 import type { PoolStatus } from '../../machines/status.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
+import { isSentSince, isUnconfirmed } from './under-way.ts';
 
 /** What must hold at every moment of every run. */
 export type Rule =
@@ -78,13 +79,13 @@ export class Invariants implements Observer {
   readonly repeats: { readonly at: number; readonly address: Address }[] = [];
   /** Addresses that were deleted as their owners ask for. */
   readonly given = new Set<Address>();
-  /** When somebody last let an address go at once, or deleted it, virtual ms: what is under way then nobody promises anything of, and whoever has it next knows nothing of it. */
-  readonly forcedAt = new Map<Address, number>();
   /** Every saved turn that did something, oldest first. */
   readonly turns: SavedTurn[] = [];
   /** Some process goes on without the store. */
   isAway: () => boolean = () => false;
   readonly #options: InvariantsOptions;
+  /** Times before which what was sent about an address, null for any, is known to nobody from then on, virtual ms. */
+  readonly #forgotten: { readonly address: Address | null; readonly at: number }[] = [];
   /** Addresses that somebody has run. */
   readonly #known = new Set<ActorId>();
   readonly #records = new Map<ActorId, ActorRecord>();
@@ -101,8 +102,6 @@ export class Invariants implements Observer {
   #silence = { ms: 0, endedAt: Number.NEGATIVE_INFINITY };
   /** The one that was written on the Lease last. */
   #newest = 0;
-  /** When a leader last began from nothing, virtual ms. */
-  #fromNothingAt = 0;
 
   constructor(options: InvariantsOptions) {
     this.#options = options;
@@ -149,16 +148,17 @@ export class Invariants implements Observer {
     for (const each of [...this.#records.keys()]) if (each.startsWith(`${actor}/ip/`)) this.#records.delete(each);
   }
 
+  /** Nobody can know from now on what was sent about the address before: somebody lets it go at once, or deletes it. Null for any address: a leader begins although neither a
+   *  Lease nor the store nor a status tells of a former one. */
+  forgetSent(address: Address | null): void {
+    this.#forgotten.push({ address, at: this.#options.monotonic() });
+  }
+
   /** A term stands on the Lease; `known`: the highest one that stood anywhere by then. One that stood nowhere any more nobody could know of. */
   termWritten(term: number, known: number): void {
     if (term <= known) this.#note('terms only grow', `term ${term} was begun, and ${known} is known`);
     this.#newest = term;
     if (term < this.#term.term) this.#term = { term, since: 0 };
-  }
-
-  /** A leader begins although neither a Lease nor the store nor a status tells of a former one: nothing can tell it what may have been sent under that. */
-  beginsFromNothing(): void {
-    this.#fromNothingAt = this.#options.monotonic();
   }
 
   /** What was written before, and is seen late because the reply was lost, does not count; nor does what a leader writes in its memory under a higher term, as long as
@@ -223,8 +223,7 @@ export class Invariants implements Observer {
 
   /** Whoever sent the later call could know nothing of the former one. */
   #isUnknown(former: LoggedCall, { at, args }: LoggedCall): boolean {
-    const forcedAt = this.forcedAt.get(args[0] as Address) ?? 0;
-    return [this.#fromNothingAt, forcedAt].some((since) => former.at < since && at >= since);
+    return this.#forgotten.some((each) => (each.address ?? args[0]) === args[0] && former.at < each.at && at >= each.at);
   }
 
   #checkRemovals(): void {
@@ -346,12 +345,14 @@ export class Invariants implements Observer {
       if (other !== actor && isUnconfirmed(record, id)) void this.#confirmUnspaced(actor, other, record);
   }
 
-  /** What was seen may be behind what is stored, when the writer ended just then. What is not stored any more nobody has told to have ended: a rebuild may have lost it. */
+  /** What was seen may be behind what is stored, when the writer ended just then. What is not stored any more nobody has told to have ended: a rebuild may have lost it. It
+   *  was never under way if neither the store nor a status could take it: then nothing was sent. */
   async #confirmUnspaced(actor: ActorId, other: ActorId, seen: ActorRecord): Promise<void> {
     const at = this.#options.monotonic();
     const { pool, elected } = seen.snapshot.context as unknown as AddressContext;
-    const stored = await this.#options.load(cellOf(other)).catch(() => null);
-    if (isUnconfirmed(stored?.records[other] ?? seen, pool))
+    const isSent = isSentSince(this.#confirmedAt.get(pool)?.at(-1)?.monotonic ?? 0, seen, this.#options.provider.writes());
+    const stored = (await this.#options.load(cellOf(other)).catch(() => null))?.records[other];
+    if (isUnconfirmed(stored ?? seen, pool) && (stored || isSent))
       this.violations.push({ rule: 'spaced', at, text: `${actor} was granted a node while ${other} is not confirmed on ${elected?.name}` });
   }
 
@@ -388,13 +389,3 @@ const wasKnown = (node: string, turn: Transition | undefined): boolean => {
   const first = turn?.events.find((type) => type !== 'RESUME');
   return !turn || first === 'CLUSTER_OBSERVED' || (before?.candidates.some(({ name }) => name === node) ?? false);
 };
-
-/** An assign for that pool may be under way. A grant that reaches an address while it is read is given back: no assign comes of it, unless one was under way before. */
-const isUnconfirmed = (record: ActorRecord, id: ActorId): boolean => {
-  const { pool, elected, assigned, inDoubtUntil } = record.snapshot.context as unknown as AddressContext;
-  if (record.chart !== 'ip' || pool !== id || (isUnassigned(record) && inDoubtUntil === null)) return false;
-  return elected !== null && assigned?.name !== elected.name;
-};
-
-const isUnassigned = ({ snapshot: { value } }: ActorRecord): boolean =>
-  typeof value === 'object' && value !== null && 'Unassigned' in value;

@@ -68,11 +68,12 @@ function wrongServing({ ref, status }: VirtualIP, cluster: MemoryVipCluster): re
   ];
 }
 
-/** The Service has an address of its own, or is going to have that of another VirtualIP. */
+/** The Service has an address of its own, or is going to have that of another VirtualIP. One that it says is being migrated to it is not hindered by any other address. */
 function isBlocked({ ref, status }: VirtualIP, cluster: MemoryVipCluster): boolean {
   const service = cluster.service('default', status.service);
-  const marked = service?.more?.annotations?.[MIGRATING_ANNOTATION] ?? ref.name;
-  return service?.type === 'LoadBalancer' || service?.ingress.length !== 0 || marked !== ref.name;
+  const marked = service?.more?.annotations?.[MIGRATING_ANNOTATION];
+  if (marked !== undefined) return marked !== ref.name;
+  return service?.type === 'LoadBalancer' || service?.ingress.length !== 0;
 }
 
 /** It asks for an address that somebody else has. */

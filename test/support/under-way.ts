@@ -1,0 +1,22 @@
+import type { ActorRecord } from '../../actors/ports.ts';
+import type { LoggedCall } from '../../adapters/memory/requests.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
+import type { ActorId } from '../../machines/types.ts';
+
+/** An assign for that pool may be under way. A grant that reaches an address while it is read is given back: no assign comes of it, unless one was under way before. */
+export const isUnconfirmed = (record: ActorRecord, id: ActorId): boolean => {
+  const { pool, elected, assigned, inDoubtUntil } = record.snapshot.context as unknown as AddressContext;
+  if (record.chart !== 'ip' || pool !== id || (isUnassigned(record) && inDoubtUntil === null)) return false;
+  return elected !== null && assigned?.name !== elected.name;
+};
+
+const isUnassigned = ({ snapshot: { value } }: ActorRecord): boolean =>
+  typeof value === 'object' && value !== null && 'Unassigned' in value;
+
+/** A call of the assign that the record waits for has been sent since, virtual ms. */
+export const isSentSince = (since: number, { snapshot }: ActorRecord, writes: readonly LoggedCall[]): boolean => {
+  const { address, elected } = snapshot.context as unknown as AddressContext;
+  return writes.some(
+    ({ verb, args, at }) => verb === 'assignRoutedIP' && at >= since && args[0] === address && args[1] === elected?.providerID,
+  );
+};
