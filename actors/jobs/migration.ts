@@ -165,6 +165,14 @@ const orServed =
     }
   };
 
+/** One whose migration is over: whoever asks goes by a record of before, and nothing of the step is done again. The Service may have become anything since. */
+const unlessOver =
+  <N extends Step | 'removeClone'>(step: MigrationJobBody<N>, output: MigrationJobOutput<N>): MigrationJobBody<N> =>
+  async (context) => {
+    const live = await context.writer.virtualIP(context.input.vip);
+    return live !== null && isOver(live) ? done(output) : step(context);
+  };
+
 const unlessRefused = (error: unknown): void => {
   if (!(error instanceof ProviderError)) throw error;
 };
@@ -378,11 +386,11 @@ async function ipReleased(writer: MigrationWriter, { vip, service, name, held, a
 export const migrationJobBodies: MigrationJobBodies = {
   reserveVirtualIP,
   exposeService,
-  claimService: orServed(claimService),
-  reassociateIP: orServed(reassociateIP),
-  handOverIP: orServed(handOverIP),
-  convertService: orServed(convertService),
-  assignIngress: orServed(assignIngress),
-  removeClone,
+  claimService: unlessOver(orServed(claimService), { kind: 'claimed' }),
+  reassociateIP: unlessOver(orServed(reassociateIP), { group: '' }),
+  handOverIP: unlessOver(orServed(handOverIP), {}),
+  convertService: unlessOver(orServed(convertService), {}),
+  assignIngress: unlessOver(orServed(assignIngress), {}),
+  removeClone: unlessOver(removeClone, {}),
   releaseVirtualIP,
 };
