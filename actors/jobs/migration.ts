@@ -14,7 +14,7 @@ import type {
 import { isOver, STATES } from '../../machines/virtual-ip-stage.ts';
 import { cloneOfVirtualIP } from '../../machines/virtual-ip-surroundings.ts';
 import { Overtaken, ProviderError } from '../errors.ts';
-import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
+import type { Hold, LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
 import type { Fence } from '../ports/provider.ts';
 import { done } from './body.ts';
 
@@ -165,6 +165,14 @@ const orServed =
     }
   };
 
+/** One whose migration is over: whoever asks goes by a record of before, and nothing of the step is done again. The Service may have become anything since. */
+const unlessOver =
+  <N extends Step | 'removeClone'>(step: MigrationJobBody<N>, output: MigrationJobOutput<N>): MigrationJobBody<N> =>
+  async (context) => {
+    const live = await context.writer.virtualIP(context.input.vip);
+    return live !== null && isOver(live) ? done(output) : step(context);
+  };
+
 const unlessRefused = (error: unknown): void => {
   if (!(error instanceof ProviderError)) throw error;
 };
@@ -270,9 +278,16 @@ const reassociateIP: MigrationJobBody<'reassociateIP'> = async ({ input, writer,
 };
 
 const handOverIP: MigrationJobBody<'handOverIP'> = async ({ input, writer, fence }) => {
-  await saying('could not remove finalizer for IP object', () => writer.letGo(input.vip, 'ip', fence));
+  await saying('could not remove finalizer for IP object', () => letGo(writer, input.vip, 'ip', fence));
   return done({});
 };
+
+/** As it is found afterwards: where the kind is not served for now nothing is found, and nothing was taken off.
+ *  @throws ProviderError NotFound */
+async function letGo(writer: MigrationWriter, vip: ObjectRef, hold: Hold, fence: Fence): Promise<void> {
+  await writer.letGo(vip, hold, fence);
+  await virtualIPOf(writer, vip);
+}
 
 const convertService: MigrationJobBody<'convertService'> = async ({ input, writer, fence }) => {
   const service = await serviceOf(writer, input.vip, input.service, NOT_CONVERTED);
@@ -318,7 +333,7 @@ const removeClone: MigrationJobBody<'removeClone'> = async ({ input, writer, fen
   if (!isServed && !(await isGivenUp(writer, service, vip, address)))
     throw new ProviderError('Unavailable', `${NO_INGRESS}: ${address} was taken off again`);
   await saying('could not delete the cloned service', () => cloneRemoved(writer, vip, clone, fence));
-  await saying('could not remove finalizer for service', () => writer.letGo(vip, 'clone', fence));
+  await saying('could not remove finalizer for service', () => letGo(writer, vip, 'clone', fence));
   return done({});
 };
 
@@ -371,11 +386,11 @@ async function ipReleased(writer: MigrationWriter, { vip, service, name, held, a
 export const migrationJobBodies: MigrationJobBodies = {
   reserveVirtualIP,
   exposeService,
-  claimService: orServed(claimService),
-  reassociateIP: orServed(reassociateIP),
-  handOverIP: orServed(handOverIP),
-  convertService: orServed(convertService),
-  assignIngress: orServed(assignIngress),
-  removeClone,
+  claimService: unlessOver(orServed(claimService), { kind: 'claimed' }),
+  reassociateIP: unlessOver(orServed(reassociateIP), { group: '' }),
+  handOverIP: unlessOver(orServed(handOverIP), {}),
+  convertService: unlessOver(orServed(convertService), {}),
+  assignIngress: unlessOver(orServed(assignIngress), {}),
+  removeClone: unlessOver(removeClone, {}),
   releaseVirtualIP,
 };

@@ -47,8 +47,9 @@ export class VirtualIPDesk {
     this.resync();
   }
 
-  /** Looks at all again. */
+  /** Looks at all again. One that is there after its end was not found when it was released: its kind was not served. */
   resync(): void {
+    this.#ended.clear();
     this.#lookAt(() => true);
   }
 

@@ -57,7 +57,7 @@ export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe
       }),
     virtualIPNamed: (place) =>
       calls.read('virtualIPNamed', serviceKey(place), () => {
-        const vip = vips.get(serviceKey(place));
+        const vip = legacy.served ? vips.get(serviceKey(place)) : undefined;
         return vip === undefined ? null : legacy.liveVirtualIP(vip);
       }),
     service: (place) =>

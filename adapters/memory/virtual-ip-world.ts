@@ -78,7 +78,7 @@ export const virtualIPWorld = (world: VipWorld): VirtualIPWorld => {
     liveIP: (ip) => ({ ...ip, gsm: (ip.legacy && self.gsms.get(ip.uid)) || '', version: self.versionOf(ip) }),
     find: (ref) => {
       const vip = self.vips.get(serviceKey(ref));
-      return vip?.ref.uid === ref.uid ? vip : null;
+      return self.served && vip?.ref.uid === ref.uid ? vip : null;
     },
   };
   return self;

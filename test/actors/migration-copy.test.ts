@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { migrationJobBodies } from '../../actors/jobs/migration.ts';
 import { expectMigrated, served, stuckAt } from './migration-acts.ts';
 import { ADDRESS, CLONE, type MigrationWorld, STAGES } from './migration-world.ts';
 import { SECOND } from './vip-world.ts';
@@ -55,3 +56,22 @@ describe('in a migration', () => {
     expect([world.externals(), world.place()]).toEqual([[], 'CoolOff']);
   });
 });
+
+test.each(['claimService', 'reassociateIP', 'handOverIP', 'convertService', 'assignIngress', 'removeClone'] as const)(
+  '%s of a migration that is over changes nothing: the Service may want no address any more',
+  async (step) => {
+    const world = await served();
+    world.legacy.annotate('vip');
+    await world.untilState('Migrated');
+    world.k8s.setService({ name: 'web', type: 'ClusterIP' });
+    await world.clock.runUntil(() => world.reserved()[ADDRESS] === undefined && world.finalizers('web').length === 0, LONG);
+    const before = [world.k8s.service('default', 'web'), world.vip];
+    const input = { vip: world.vip?.ref, service: 'web', address: ADDRESS, clone: CLONE, pinned: false };
+    const fence = { read: async () => undefined, assertFresh: () => undefined };
+    const body = migrationJobBodies[step] as (context: object) => Promise<{ readonly kind: string }>;
+    const done = body({ input, fence, writer: world.legacy.process().writer });
+    await world.clock.advance(5 * SECOND);
+    expect(await done).toMatchObject({ kind: 'done' });
+    expect([world.k8s.service('default', 'web'), world.vip]).toEqual(before);
+  },
+);

@@ -247,6 +247,39 @@ describe('what the table of the allocator before says', () => {
     expect(world.reserved()).toEqual({ [ADDRESS]: 'default/web', '1.1.2.3': 'default/second' });
   });
 
+  test.each([
+    ['letGo', CLEANING_UP],
+    ['deleteClone', ASSIGNING],
+  ] as const)(
+    'while their kind is not served nothing counts as taken off a VirtualIP: it is not migrated before %s is done',
+    async (verb, state) => {
+      const world = await served();
+      const mend = await stuckAt(world, verb, state);
+      world.legacy.serve(false);
+      mend();
+      await world.clock.advance(LONG);
+      expect([world.vip?.finalizers.length, world.place()]).toEqual([verb === 'letGo' ? 2 : 1, 'CoolOff']);
+      world.legacy.serve(true);
+      await world.untilState('Migrated', 'vip', undefined, 2 * LONG);
+      await world.clock.advance(5 * SECOND);
+      expectMigrated(world);
+    },
+  );
+
+  test('a VirtualIP that is deleted while its kind is not served goes once it is', async () => {
+    const world = await served();
+    world.k8s.faults.always('deleteClone', { kind: 'refuse', error: 'Invalid', message: 'refused' });
+    world.isServing = false;
+    world.legacy.remove('vip');
+    await world.clock.advance(10 * SECOND);
+    world.legacy.serve(false);
+    world.k8s.faults.clear();
+    await world.clock.runUntil(() => world.place() === null, LONG);
+    world.legacy.serve(true);
+    await world.untilVirtualIPGone();
+    expect(world.reserved()).toEqual({});
+  });
+
   test('a claim that comes after the migration was asked for no more is taken off again', async () => {
     const world = await served();
     const web = world.k8s.service('default', 'web');
