@@ -1,3 +1,4 @@
+import { namespaceOf } from '../machines/namespaces.ts';
 import type { ActorId } from '../machines/types.ts';
 
 /** Who is served next of those that wait for one thing: the namespace that has not had it for the longest time, so that none starves the others by asking often. */
@@ -14,6 +15,3 @@ export class NamespaceTurns {
     return waiting.toSorted(([a], [b]) => had(a) - had(b));
   }
 }
-
-/** Of the object that an actor stands for: `rip/web/shop`. */
-export const namespaceOf = (actor: ActorId): string => actor.split('/')[1] ?? '';

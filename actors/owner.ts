@@ -1,3 +1,5 @@
+import type { EnsureRecordsInput, FirewallInput } from '../machines/jobs.ts';
+import { namespaceOf } from '../machines/namespaces.ts';
 import type { ActorId } from '../machines/types.ts';
 import { kindOf } from './pools.ts';
 import type { CallOwner } from './ports/provider.ts';
@@ -7,4 +9,12 @@ export function ownerOf(actor: ActorId): CallOwner | null {
   const [, namespace, name] = actor.split('/');
   const kind = kindOf(actor);
   return kind !== '' && namespace && name ? { kind, namespace, name } : null;
+}
+
+/** The namespaces for whose objects an actor has a job run: what many share is done for those that wait for it. None for what is done for all. */
+export function namespacesFor(actor: ActorId, input: unknown): readonly string[] {
+  const owner = ownerOf(actor);
+  if (owner) return [owner.namespace];
+  const { claimants = [], sets = [] } = input as Partial<Pick<FirewallInput, 'claimants'> & Pick<EnsureRecordsInput, 'sets'>>;
+  return [...new Set([...claimants, ...sets.map(({ claimant }) => claimant)].map(namespaceOf))];
 }

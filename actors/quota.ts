@@ -1,9 +1,9 @@
 import { asBegun, createdAt } from '../machines/creation.ts';
 import { sourceOf } from '../machines/exposure.ts';
+import { namespaceOf } from '../machines/namespaces.ts';
 import type { PoolContext, Room } from '../machines/pool.ts';
 import { type Evidence, hasBegun, isIdle, type Keeper, type Limit, type Settled, settle, standingOf } from '../machines/quota.ts';
 import type { ActorId, Address, Finding, Kept } from '../machines/types.ts';
-import { namespaceOf } from './namespace-turns.ts';
 import { isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { LedgerStore } from './ports/ledger.ts';

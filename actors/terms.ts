@@ -30,6 +30,8 @@ type Found = Awaited<ReturnType<RecordStore['state']>>;
 interface Last {
   /** The highest term that it wrote on the Lease. */
   readonly written: number;
+  /** The Lease on which it wrote that; null when the Lease does not say which it is. */
+  readonly on: string | null;
   /** The last one up to it under which anything may have been decided. */
   readonly decided: number;
   /** The server that acknowledged what was decided; null when that is not known. */
@@ -38,7 +40,7 @@ interface Last {
   readonly leader: Leader | null;
 }
 
-const NOTHING: Last = { written: 0, decided: 0, server: null, leader: null };
+const NOTHING: Last = { written: 0, on: null, decided: 0, server: null, leader: null };
 
 /** How a term begins. *Continue*: all that was decided is at hand, in the memory of the process that led last or in the store. *Rebuild*: it is not, and what the statuses and the
  *  provider say counts. */
@@ -114,7 +116,13 @@ export class Terms {
   /** Why another process should lead; null when this one may. */
   unfit(): string | null {
     if (this.#holdsLease) return this.outage.unfitToLead();
-    return this.outage.unfitToTake(this.#last.leader !== null && this.#last.written === this.#ports.leadership.seenTerm());
+    return this.outage.unfitToTake(this.#last.leader !== null && this.#isLast());
+  }
+
+  /** Nobody has written a term since this process did. On another Lease the same one is somebody else's, who could not know of it. */
+  #isLast(): boolean {
+    const { leadership } = this.#ports;
+    return this.#last.written === leadership.seenTerm() && this.#last.on === leadership.seenOn();
   }
 
   /** Opens no more terms. */
@@ -247,7 +255,7 @@ export class Terms {
     const shown = await shownTerms();
     const highest = Math.max(leadership.seenTerm(), found.term ?? 0, ...shown);
     // After the Lease was deleted others may have led under lower terms than its own.
-    const isOwn = this.#last.written === highest && this.#last.written === leadership.seenTerm();
+    const isOwn = this.#last.written === highest && this.#isLast();
     const last = isOwn ? this.#last : { ...NOTHING, decided: highest, server: leadership.seenServer() };
     const written = Math.max(highest, this.#last.written) + 1;
     if (!isTerm(written))
@@ -258,7 +266,7 @@ export class Terms {
     await leadership.writeTerm(written, this.#serverOf(found));
     this.outage.termWritten(last.leader !== null);
     // Should this fail further on, the next try is not to take its own term for somebody else's.
-    this.#last = { ...last, written };
+    this.#last = { ...last, written, on: leadership.seenOn() };
     return this.#last;
   }
 

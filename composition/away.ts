@@ -26,7 +26,7 @@ export function redisOrMemory(usual: JobParts, context: MemoryContext): JobParts
       const redis = usual.budgetOf(tokenHash, rates);
       const now = (): Budget & BudgetReading => standIn?.budgetOf(tokenHash, rates) ?? redis;
       return {
-        pay: (purpose, calls) => now().pay(purpose, calls),
+        pay: (...asked) => now().pay(...asked),
         observe: (limits) => now().observe(limits),
         close: (ms) => now().close(ms),
         left: () => now().left(),

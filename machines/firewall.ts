@@ -175,7 +175,11 @@ export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Ne
   });
 }
 
-export const lookInput = ({ provider, firewall }: FirewallContext): FindFirewallInput => ({ provider, firewall });
+export const lookInput = ({ provider, firewall, waiting }: FirewallContext): FindFirewallInput => ({
+  provider,
+  firewall,
+  claimants: Object.keys(waiting),
+});
 
 /** The union of all claims, as a job that removes is told it. */
 export const pruneInput = (context: FirewallContext): FirewallInput => jobInput(context, Object.values(context.claims));

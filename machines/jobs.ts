@@ -184,6 +184,8 @@ export type Announced = Readonly<Record<string, never>>;
 export interface FindFirewallInput {
   readonly provider: string;
   readonly firewall: string;
+  /** Those that wait for the answer; absent in what was asked for before. */
+  readonly claimants?: readonly ActorId[];
 }
 
 /** A firewall as it stood at the provider. */
@@ -193,7 +195,6 @@ export interface FirewallFound extends FirewallOwned {
 }
 
 export interface FirewallInput extends FindFirewallInput {
-  /** Those that wait for the answer. */
   readonly claimants: readonly ActorId[];
   /** Where addresses are believed to be whose former nodes are to be pruned: read again before anything is removed. */
   readonly holders: readonly { readonly address: Address; readonly providerID: ProviderID }[];

@@ -1,6 +1,6 @@
 import { asRecord, InvalidSpec, list, refuse, text } from './fields.ts';
 import { checked, type Labels, type Requirement, selects } from './selector.ts';
-import { isFields } from './types.ts';
+import { type ActorId, isFields } from './types.ts';
 
 /** Which namespaces may use what a whole cluster has: a LabelSelector of Kubernetes on the labels of the Namespace. */
 
@@ -62,3 +62,6 @@ export function barredBy(spec: unknown, what: string, namespace: string, labelsO
     return `${what} is for no namespace: ${error.message}`;
   }
 }
+
+/** Of the object for whose sake there is an actor: `rip/web/shop`. */
+export const namespaceOf = (actor: ActorId): string => actor.split('/')[1] ?? '';

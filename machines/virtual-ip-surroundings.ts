@@ -36,10 +36,14 @@ export function surroundingsOf(vip: VirtualIP, { service, clone, ip, groups }: S
 }
 
 /** A copy of what is not there is like nothing: that it is to be made again tells its user why it cannot be. */
-function cloneState({ ref }: VirtualIP, service: ServiceObject | null, clone: ServiceObject | null): Surroundings['clone'] {
-  if (clone === null || !isCloneOf(clone, ref)) return 'missing';
-  return service === null || driftOf(service, clone).length > 0 ? 'drifted' : 'current';
+function cloneState(vip: VirtualIP, service: ServiceObject | null, clone: ServiceObject | null): Surroundings['clone'] {
+  if (clone === null || !isCloneOf(clone, vip.ref)) return 'missing';
+  return service === null || isLeftClaimed(vip, service) || driftOf(service, clone).length > 0 ? 'drifted' : 'current';
 }
+
+/** The Service bears the claim of a migration that was never begun and is asked for no more: a write that was on its way came late. Whoever makes the copy current takes it off. */
+const isLeftClaimed = ({ ref, asked, status }: VirtualIP, { annotations }: ServiceObject): boolean =>
+  annotations[MIGRATING_ANNOTATION] === ref.name && !asked && !status.state.startsWith('Migrating: ');
 
 function ownerOf({ ref, service }: VirtualIP, ip: ReservedIP | null): Surroundings['owner'] {
   if (ip === null) return null;

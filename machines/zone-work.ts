@@ -1,6 +1,7 @@
 import { type BackoffTables, backoffMs, tempoOf } from './backoff.ts';
 import type { Effect } from './events.ts';
 import type { EnsuredRecords, EnsureRecordsInput, SetOutcome } from './jobs.ts';
+import { namespaceOf } from './namespaces.ts';
 import type { ActorId, JobFailure } from './types.ts';
 import {
   expectUnheard,
@@ -20,10 +21,22 @@ import { answer, inOrder, settle, tell, textOf } from './zone-claims.ts';
 /** Unheard for so many verifications after a load, a claimant is gone. Before the last of them it was asked. */
 const SILENT_VERIFICATIONS = 2;
 
-/** A job starts: it carries all that is due. What a job cut short carried it carries again. */
+/** So many sets that do not stand one job carries: whoever claims meanwhile waits for no more of others. */
+const WRITTEN_AT_ONCE = 50;
+
+/** A job starts: it carries what is due, of each namespace the same number while there is more than one job may carry. What a job cut short carried it carries again. */
 export function begin(context: ZoneContext): Next {
-  const claims = mapClaims(context, (claim) => (isDue(claim, context.isVerifying) ? { ...claim, isWorking: true } : claim));
-  return next({ ...context, claims });
+  const due = inOrder(context).filter(([, claim]) => isDue(claim, context.isVerifying));
+  const [standing, others] = [due.filter(([, claim]) => stands(claim)), due.filter(([, claim]) => !stands(claim))];
+  const carried = new Set([...standing, ...byTurns(others).slice(0, WRITTEN_AT_ONCE)].map(([claimant]) => claimant));
+  return next({ ...context, claims: mapClaims(context, (claim, id) => (carried.has(id) ? { ...claim, isWorking: true } : claim)) });
+}
+
+/** The first one of each namespace, then the second one of each, and so on. */
+function byTurns(claims: readonly [ActorId, ZoneClaim][]): readonly [ActorId, ZoneClaim][] {
+  const inNamespace = Map.groupBy(claims, ([claimant]) => namespaceOf(claimant));
+  const turns = [...inNamespace.values()].flatMap((each) => each.map((claim, turn) => ({ claim, turn })));
+  return turns.sort((a, b) => a.turn - b.turn).map(({ claim }) => claim);
 }
 
 export const ensureInput = (context: ZoneContext): EnsureRecordsInput => ({

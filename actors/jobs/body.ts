@@ -1,7 +1,7 @@
 import type { JobInput, JobName, JobOutput, ProviderJobName } from '../../machines/jobs.ts';
 import type { Finding } from '../../machines/types.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
-import type { Call, CallOwner, Fence, Provider, Purpose } from '../ports/provider.ts';
+import type { Call, CallOwner, Fence, Provider, Purpose, Purse } from '../ports/provider.ts';
 import type { GroupAddresses } from '../ports/vip.ts';
 import type { Clock, Json } from '../ports.ts';
 import type { AddressReader } from './reader.ts';
@@ -46,6 +46,9 @@ export interface JobContext<N extends JobName> {
   readonly fence: Fence;
   /** The object for which the job runs; null when it is for many. */
   readonly owner: CallOwner | null;
+  /** Those for whose objects it runs; empty or absent for none. */
+  readonly namespaces?: readonly string[];
+  readonly purse?: Purse;
   /** Addresses that other objects list, ask for or have got, as they are now; none, when absent. */
   readonly named?: () => Promise<ReadonlySet<string>>;
   readonly clock: Clock;
@@ -74,13 +77,18 @@ export const again = (afterMs: number, progress: Json): Again => ({
   progress,
 });
 
-type Caller = Pick<JobContext<JobName>, 'fence' | 'owner'>;
+type Caller = Pick<JobContext<JobName>, 'fence' | 'owner' | 'namespaces' | 'purse'>;
 
 /** A call for `purpose` that changes nothing. */
-export const read = ({ owner }: Pick<Caller, 'owner'>, purpose: Purpose): Call => ({ purpose, ...(owner && { owner }) });
+export const read = ({ owner, namespaces, purse }: Omit<Caller, 'fence'>, purpose: Purpose): Call => ({
+  purpose,
+  ...(owner && { owner }),
+  ...(namespaces && { namespaces }),
+  ...(purse && { purse }),
+});
 
 /** A call for `purpose` that changes something: fenced. */
-export const write = ({ fence, owner }: Caller, purpose: Purpose): Call => ({ purpose, fence, ...(owner && { owner }) });
+export const write = (caller: Caller, purpose: Purpose): Call => ({ ...read(caller, purpose), fence: caller.fence });
 
 /** Before a call that changes something and whose port takes no fence: what was decided under a former term, or is not waited for any more, is not done. @throws Fenced | Unreachable */
 export const passFence = async ({ fence }: Pick<Caller, 'fence'>): Promise<void> => {

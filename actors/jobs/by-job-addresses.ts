@@ -12,8 +12,8 @@ import {
   follow,
   isUnable,
   type JobProgress,
+  only,
   progressOf,
-  unheard,
 } from './by-job.ts';
 import { creationJobs } from './by-job-create.ts';
 import { addressRequest } from './job-request.ts';
@@ -75,14 +75,8 @@ const assign: JobBody<'assign'> = async (context) => {
   // The same decision has the same Job, whichever command carries it out: what became of one that was cut off, its Job tells.
   const attempt = String(input.subject?.attempt ?? 1);
   const request = addressRequest(context, 'assign', { address: input.address, node: input.node, attempt });
-  if (context.rerun && !slotsOf(context).assign?.job) await context.keep(unheard(context, 'assign'));
-  const { assign: slot, verify: look } = slotsOf(context);
-  const isFollowed = async () => Boolean(slot?.job) || (await driverOf(context).look(request)) !== null;
-  // A look that has begun is heard to its end.
-  if ((context.careful || isInDoubt(context) || look) && !(await isFollowed())) {
-    const found = await verify(context);
-    if (found) return found;
-  }
+  const found = await findsFirst(context, request);
+  if (found) return found;
   const followed = await follow(context, request, 'assign');
   if (followed.kind === 'again') return followed;
   if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
@@ -97,6 +91,19 @@ const slotsOf = (context: JobContext<'assign'>): JobProgress['slots'] => progres
 /** An earlier Job may have done anything, or have been created without anybody's hearing of it. */
 const isInDoubt = (context: JobContext<'assign'>): boolean =>
   context.input.inDoubtUntil !== null || slotsOf(context).assign?.unheard === true;
+
+/** Null when the Job of the request may be created, or is there. */
+async function findsFirst(context: JobContext<'assign'>, request: JobRequest): Promise<JobResult<'assign'> | null> {
+  if (context.rerun && !slotsOf(context).assign?.job) await context.keep(only(context, 'assign', { unheard: true }));
+  const { assign: slot, verify: look } = slotsOf(context);
+  // A look that has begun is heard to its end.
+  const isAsked = context.careful || isInDoubt(context) || look !== undefined;
+  if (!isAsked || slot?.job) return null;
+  const there = await driverOf(context).look(request);
+  if (!there) return verify(context);
+  await context.keep(only(context, 'assign', { job: there.job }));
+  return null;
+}
 
 /** Null once it is known that nothing of an earlier try can be in the way of this one, and nobody else has moved the address. */
 async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'> | null> {

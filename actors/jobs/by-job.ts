@@ -106,14 +106,14 @@ async function run(context: JobContext<JobName>, request: JobRequest, slot: stri
   } catch (error) {
     // Where it cannot be kept it comes along with the job's next run, or that is one of a run that was cut off.
     if (isSent && request.action === 'assign' && error instanceof Unreachable)
-      await context.keep(unheard(context, slot)).catch(() => undefined);
+      await context.keep(only(context, slot, { unheard: true })).catch(() => undefined);
     throw error;
   }
 }
 
-/** What is kept once the Job of the slot may have been created unheard. What was found out before says nothing of what that did. */
-export const unheard = (context: JobContext<JobName>, slot: string): Json =>
-  asJson({ ...progressOf(context), slots: { [slot]: { ...NO_SLOT, unheard: true } } });
+/** What is kept once the Job of the slot is there, or may be: what was found out before says nothing of what that does. */
+export const only = (context: JobContext<JobName>, slot: string, change: Partial<Slot>): Json =>
+  asJson({ ...progressOf(context), slots: { [slot]: { ...NO_SLOT, ...change } } });
 
 /** The Job is looked at again. Why it does not begin is told when that is another thing than before. */
 export function awaits(

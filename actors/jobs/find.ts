@@ -1,5 +1,7 @@
 import { restMs } from '../../machines/backoff.ts';
+import type { JobInput } from '../../machines/jobs.ts';
 import { ProviderError } from '../errors.ts';
+import type { Purpose } from '../ports/provider.ts';
 import { again, done, type JobBody, pollStep, read } from './body.ts';
 
 interface Progress {
@@ -17,7 +19,7 @@ export const find: JobBody<'find'> = async (context) => {
   if (wait > 0) return again(wait, { startedAt, polls });
   const reading =
     polls === 0
-      ? ({ kind: 'observed', observed: await provider.findRoutedIP(input.address, read(context, 'failover')) } as const)
+      ? ({ kind: 'observed', observed: await provider.findRoutedIP(input.address, read(context, purposeOf(input))) } as const)
       : await reader.read(input.address, now, read(context, 'confirm'));
   if (reading.kind === 'later') return again(reading.afterMs, { startedAt, polls });
   const { observed } = reading;
@@ -31,3 +33,6 @@ export const find: JobBody<'find'> = async (context) => {
   }
   return again(pollStep(settings.pollSteps, polls), { startedAt, polls: polls + 1 });
 };
+
+/** Whoever lists addresses by the thousand is not to keep others from moving theirs: one that was never seen anywhere serves nobody yet. */
+const purposeOf = ({ holder, notBefore }: JobInput<'find'>): Purpose => (holder === null && notBefore === null ? 'verify' : 'failover');

@@ -127,6 +127,7 @@ const exposeService: MigrationJobBody<'exposeService'> = async ({ input, writer,
   if (hasBegun(live)) return done({ service: live.status.service, clone, begun: true });
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
   await cloned(writer, live, service, { name: clone, address }, fence);
+  if (!live.asked && isClaimedBy(service, vip)) await writer.mark(service, null, fence);
   return done({ service: name, clone });
 };
 

@@ -3,9 +3,11 @@ import type { Purpose } from './provider.ts';
 /** The request budget of one token, shared by all replicas. */
 export interface Budget {
   /** Takes `calls` (1 unless given) out of the budget, all or none; as many as the purpose may ever use when that is less. Answers 0 when they may be sent
-   *  now, else after how many ms to ask again: those that wait for one purpose are given different times, so that they do not all come back for one
-   *  place. Throws `Unreachable`. */
-  pay(purpose: Purpose, calls?: number): Promise<number>;
+   *  now, else after how many ms to ask again: those that wait are given different times, so that they do not all come back for one place. Those that leave
+   *  the same reserve wait in one line, in which the namespaces take turns: a place that is free goes to the one that has had none for the longest time.
+   *  Of `namespaces`, for all of which the calls are made, one gives its turn: whichever has it first. None, for calls of nobody, have a turn of their own,
+   *  too. Throws `Unreachable`. */
+  pay(purpose: Purpose, calls?: number, namespaces?: readonly string[]): Promise<number>;
   /** What the provider said of its limit in a reply. */
   observe(limits: { readonly remaining: number; readonly resetAtMs: number }): void;
   /** Nobody sends for `ms`: the provider answered 429. */
@@ -36,7 +38,7 @@ export interface BudgetOptions {
   /** Creations in any minute. Default 12. */
   readonly createsPerMinute?: number;
   /** The share of minute and hour that a purpose leaves to others, 0 to 1. Default: failover, its confirmation and firewall nothing, create and
-   *  intend a tenth, verify and dns 0.3. */
+   *  intend a tenth, verify and dns 0.3. Failover and firewall leave a few of the minute to confirmations all the same. */
   readonly reserve?: Readonly<Partial<Record<Purpose, number>>>;
   /** How long a call counts as one of the last minute. Default 62000: calls are for different times on their way to the provider, which counts when they
    *  arrive. */
@@ -51,6 +53,8 @@ export interface BudgetFigures {
   readonly minuteMs: number;
   /** Calls of a minute and of an hour that a purpose leaves to others. */
   readonly leaves: (purpose: Purpose) => { readonly ofMinute: number; readonly ofHour: number };
+  /** Names the line in which those wait that make calls for that purpose. */
+  readonly lineOf: (purpose: Purpose) => string;
 }
 
 const RESERVE: Readonly<Record<Purpose, number>> = {
@@ -66,6 +70,9 @@ const RESERVE: Readonly<Record<Purpose, number>> = {
 /** The share of a minute that assigns leave to their confirmations: many at once would else not be known to be done before the minute is over. */
 const CONFIRMATIONS = 0.06;
 
+/** Whoever was told to ask again now has its turn kept for it so long, ms: a job comes a little later than it was told to. */
+export const TURN_KEPT_MS = 2_000;
+
 /** The longest that a reply saying "nothing left" closes the budget, ms: its reset time is by the provider's clock, which may be wrong. */
 export const LONGEST_CLOSE_MS = 60_000;
 
@@ -78,8 +85,8 @@ export function budgetFigures({
 }: BudgetOptions): BudgetFigures {
   const reserves = { ...RESERVE, ...reserve };
   const leaves = (purpose: Purpose) => ({
-    ofMinute: Math.floor(perMinute * (purpose === 'failover' ? CONFIRMATIONS : reserves[purpose])),
+    ofMinute: Math.floor(perMinute * (purpose === 'failover' || purpose === 'firewall' ? CONFIRMATIONS : reserves[purpose])),
     ofHour: Math.floor(perHour * reserves[purpose]),
   });
-  return { perMinute, perHour, createsPerMinute, minuteMs, leaves };
+  return { perMinute, perHour, createsPerMinute, minuteMs, leaves, lineOf: (purpose) => String(reserves[purpose]) };
 }

@@ -24,6 +24,20 @@ export interface Call {
   readonly fence?: Fence;
   /** Absent when the call is made for many objects or for none. For metrics only. */
   readonly owner?: CallOwner;
+  /** For the sake of which namespaces it is made: one of them gives its turn of the request budget. Absent for none. */
+  readonly namespaces?: readonly string[];
+  /** Of the run of a job that makes it; absent elsewhere. */
+  readonly purse?: Purse;
+}
+
+/** What a run of a job has of the request budget. */
+export interface Purse {
+  /** So many calls it pays for with its first one: as many as it could make last time, and one more. Else it would make the same ones each time, and never the next. */
+  readonly atOnce: number;
+  /** Calls that are paid for and not made yet. */
+  left: number;
+  /** Calls that were made. */
+  made: number;
 }
 
 export interface ListCall extends Call {

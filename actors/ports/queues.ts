@@ -23,13 +23,23 @@ export interface ActiveJob {
   readonly starts: number;
   /** How many runs in a row ended with their process, or with its lock: since the job was added, or has last asked to run again. */
   readonly deaths: number;
+  /** How many calls it could make before it had to wait for the request budget; 0 for none. */
+  readonly calls: number;
   /** Stores progress at once, durably. */
   keep(progress: Json): Promise<void>;
   /** Monotonic time (ms) at which the lock was last known renewed, and how long it holds, ms. */
   lock(): { readonly renewedAt: number; readonly durationMs: number };
 }
 
-export type JobStep = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json };
+export type JobStep =
+  | { readonly kind: 'done' }
+  | {
+      readonly kind: 'again';
+      readonly afterMs: number;
+      readonly progress: Json;
+      /** What the next run is told of its calls; absent for 0. */
+      readonly calls?: number;
+    };
 
 /** A job that has not ended: it runs, waits for its turn or is put off. */
 export interface JobStand {

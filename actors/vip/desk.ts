@@ -1,4 +1,5 @@
 import { familyOf, parseAddress } from '../../machines/address.ts';
+import { namespaceOf } from '../../machines/namespaces.ts';
 import { parseGroup } from '../../machines/segment.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { type IPGroupObject, ipNameOf, type ReservedIP, type VipService } from '../../machines/vip.ts';
@@ -7,7 +8,6 @@ import type { ServiceObserved, VipContext, VipRefusal, VipTarget } from '../../m
 import type { VirtualIP } from '../../machines/virtual-ip.ts';
 import { isPromised, isReceiving } from '../../machines/virtual-ip-promised.ts';
 import type { Cells } from '../cells.ts';
-import { namespaceOf } from '../namespace-turns.ts';
 import { isRoutedIP } from '../pools.ts';
 import { type Namespaces, NO_NAMESPACES } from '../ports/namespaces.ts';
 import { Allocator } from './allocator.ts';

@@ -117,6 +117,7 @@ export const consumeQueue = (
       queuedAt: job.timestamp,
       starts: job.attemptsStarted,
       deaths: job.stalledCounter - (job.data.stalls ?? 0),
+      calls: job.data.calls ?? 0,
       lock,
       keep: async (progress) => {
         const { renewedAt, durationMs } = lock();
@@ -145,7 +146,8 @@ export const consumeQueue = (
     // A re-run that comes back without progress has found nothing out: the next run is still one.
     const stays = job.attemptsStarted > job.data.starts + 1 && step.progress === null;
     const starts = stays ? job.data.starts : job.attemptsStarted;
-    const data: JobData = { input: job.data.input, progress: step.progress, starts, stalls: job.stalledCounter };
+    const { progress, calls = 0 } = step;
+    const data: JobData = { input: job.data.input, progress, starts, stalls: job.stalledCounter, ...(calls > 0 && { calls }) };
     // One call for both, refused when the lock is not ours any more; unlike a retry it spends no attempt.
     await worker.getBackend().moveToDelayed(id, time.now(), Math.ceil(step.afterMs), token, {
       skipAttempt: true,

@@ -11,6 +11,8 @@ export interface JobData {
   readonly starts: number;
   /** How often it had stalled by then; absent for never. */
   readonly stalls?: number;
+  /** How many calls the last run could make before it had to wait for the request budget; absent for none. */
+  readonly calls?: number;
 }
 
 export type BullJob = Job<JobData, null>;

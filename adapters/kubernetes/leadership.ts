@@ -41,6 +41,7 @@ export class LeaseElection implements Leadership {
   #stopped = false;
   #seenTerm = 0;
   #seenServer: string | null = null;
+  #seenOn: string | null = null;
   /** When a change of the Lease was seen, monotonic ms: others' leases end so long after it, at the latest. */
   #changeSeenAt = Number.NEGATIVE_INFINITY;
   /** A time, monotonic ms, at which the last renewal had certainly not been made yet: nobody can have counted from an earlier one. */
@@ -74,6 +75,10 @@ export class LeaseElection implements Leadership {
 
   seenServer(): string | null {
     return this.#seenServer;
+  }
+
+  seenOn(): string | null {
+    return this.#seenOn;
   }
 
   isNew(): boolean {
@@ -241,7 +246,8 @@ export class LeaseElection implements Leadership {
 
   #keep(lease: Lease | null): void {
     this.#lease = lease;
-    if (lease !== null && termOf(lease) > 0) [this.#seenTerm, this.#seenServer] = [termOf(lease), serverOf(lease)];
+    if (lease === null || termOf(lease) === 0) return;
+    [this.#seenTerm, this.#seenServer, this.#seenOn] = [termOf(lease), serverOf(lease), lease.metadata.uid ?? null];
   }
 
   /** A renewal sent at `sentAt` was accepted: leads until the deadline after it. */

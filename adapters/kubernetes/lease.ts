@@ -24,7 +24,7 @@ export interface LeaseSpec {
 
 /** A Lease as the server has it. What is not read is kept, since it is written back whole. */
 export interface Lease {
-  readonly metadata: { readonly resourceVersion?: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: { readonly uid?: string; readonly resourceVersion?: string; readonly annotations?: Readonly<Record<string, string>> };
   readonly spec?: LeaseSpec;
 }
 

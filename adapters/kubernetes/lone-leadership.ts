@@ -14,6 +14,7 @@ export class LoneLeadership implements Leadership {
   #lease: Lease | null = null;
   #seenTerm = 0;
   #seenServer: string | null = null;
+  #seenOn: string | null = null;
   #released = false;
   #cancel: () => void = () => undefined;
 
@@ -47,6 +48,10 @@ export class LoneLeadership implements Leadership {
 
   seenServer(): string | null {
     return this.#seenServer;
+  }
+
+  seenOn(): string | null {
+    return this.#seenOn;
   }
 
   isNew(): boolean {
@@ -93,6 +98,7 @@ export class LoneLeadership implements Leadership {
 
   #keep(lease: Lease | null): void {
     this.#lease = lease;
-    if (lease !== null && termOf(lease) > 0) [this.#seenTerm, this.#seenServer] = [termOf(lease), serverOf(lease)];
+    if (lease === null || termOf(lease) === 0) return;
+    [this.#seenTerm, this.#seenServer, this.#seenOn] = [termOf(lease), serverOf(lease), lease.metadata.uid ?? null];
   }
 }

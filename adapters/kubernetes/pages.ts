@@ -9,6 +9,10 @@ const PAGE_LIMIT = 250;
 
 /** A list of a million objects has not ended, it goes round. */
 const MOST_PAGES = 4_000;
+const MOST_ENTRIES = MOST_PAGES * PAGE_LIMIT;
+
+/** A server that knows of no pages gives all objects at once. What is much more than a cluster has does not end, and would fill the memory until its time is over. */
+const MOST_AT_ONCE = 200_000;
 
 export interface Listed<T> {
   readonly entries: readonly Trimmed<T>[];
@@ -43,16 +47,19 @@ export const listAll = async <T>(
   const entries: Trimmed<T>[] = [];
   const base = { limit: PAGE_LIMIT, labelSelector: labelSelector === '' ? undefined : labelSelector, fieldSelector };
   let query: Query = base;
+  const unending = (): Error => unreadable({ verb: 'list', path }, 'it does not end');
   for (let page = 1; page <= MOST_PAGES; page += 1) {
+    const most = Math.min(entries.length + MOST_AT_ONCE, MOST_ENTRIES);
     const answer = await connection.list({ path, query }, (item) => {
       // What is none of them may be anything; left out, it would count as gone.
       if (!isOf(path, item)) throw unreadable({ verb: 'list', path }, 'one of its items is no such object');
       const entry = trim(item);
       if (entry !== null) entries.push(entry);
+      if (entries.length > most) throw unending();
     });
     const { resourceVersion, next } = pageOf(answer, path);
     if (next === '') return { entries, resourceVersion };
     query = { ...base, continue: next };
   }
-  throw unreadable({ verb: 'list', path }, 'it does not end');
+  throw unending();
 };

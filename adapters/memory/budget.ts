@@ -1,5 +1,12 @@
 import { Unreachable } from '../../actors/errors.ts';
-import { type Budget, type BudgetOptions, type BudgetReading, budgetFigures, LONGEST_CLOSE_MS } from '../../actors/ports/budget.ts';
+import {
+  type Budget,
+  type BudgetOptions,
+  type BudgetReading,
+  budgetFigures,
+  LONGEST_CLOSE_MS,
+  TURN_KEPT_MS,
+} from '../../actors/ports/budget.ts';
 import type { Purpose } from '../../actors/ports/provider.ts';
 import type { Clock } from '../../actors/ports.ts';
 
@@ -14,17 +21,28 @@ interface CallLog {
   times: readonly number[];
 }
 
+/** Of a namespace in one of the lines. */
+interface Turn {
+  readonly hadAt: number;
+  /** When those come back that wait. */
+  readonly waiting: readonly number[];
+  /** How many calls the one that asked last is for. */
+  readonly calls: number;
+}
+
+const NO_TURN: Turn = { hadAt: Number.NEGATIVE_INFINITY, waiting: [], calls: 0 };
+
 const HOUR_MS = 3_600_000;
 
 /** The budget of one token for all processes that are given this object: the calls of the last minute one by one, as a provider counts them, and a bucket
  *  for the hour that fills all the time. */
 export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryBudget => {
-  const { perMinute, perHour, createsPerMinute, minuteMs, leaves } = budgetFigures(options);
+  const { perMinute, perHour, createsPerMinute, minuteMs, leaves, lineOf } = budgetFigures(options);
   const minute: CallLog = { capacity: Math.floor(perMinute), times: [] };
   const creates: CallLog = { capacity: Math.floor(createsPerMinute), times: [] };
   const hour = { left: perHour, filledAt: clock.monotonic() };
-  /** When those come back that wait, by purpose. */
-  const waiting = new Map<Purpose, readonly number[]>();
+  /** By line, then by namespace. */
+  const lines = new Map<string, Map<string, Turn>>();
   let closedUntil = 0;
   let down = false;
 
@@ -37,13 +55,16 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
     if (down) throw new Unreachable('memory budget: switched off');
     closedUntil = Math.max(closedUntil, clock.monotonic() + ms);
   };
-  const pay = (purpose: Purpose, wanted: number): number => {
+  const pay = (purpose: Purpose, wanted: number, namespaces: readonly string[]): number => {
     const now = clock.monotonic();
     const { ofMinute, ofHour } = leaves(purpose);
     const logs = [{ log: minute, usable: minute.capacity - ofMinute }];
     // Creations have a log of their own, which they may fill.
     if (purpose === 'create') logs.push({ log: creates, usable: creates.capacity });
     const calls = Math.min(wanted, Math.max(1, Math.min(perHour - ofHour, ...logs.map(({ usable }) => usable))));
+    const line = lines.get(lineOf(purpose)) ?? new Map<string, Turn>();
+    lines.set(lineOf(purpose), line);
+    const { ahead, mine, namespace } = placeIn(line, namespaces, now);
     /** Until the calls are free when so many others are given places first. */
     const waitBehind = (others: number): number => {
       const filled = Math.ceil(((calls + others + ofHour - hour.left) * HOUR_MS) / perHour);
@@ -53,23 +74,33 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
       });
       return Math.max(0, closedUntil - now, filled, ...freed);
     };
-    if (waitBehind(0) > 0) {
-      const others = (waiting.get(purpose) ?? []).filter((at) => at > now);
-      const wait = waitBehind(others.length);
-      waiting.set(purpose, [...others, now + wait]);
+    const waiting = mine.waiting.filter((at) => at > now);
+    if (waitBehind(ahead) > 0) {
+      const wait = waitBehind(ahead + waiting.length);
+      line.set(namespace, { hadAt: mine.hadAt, waiting: [...waiting, now + wait], calls });
       return wait;
     }
+    line.set(namespace, { hadAt: now, waiting, calls });
     hour.left -= calls;
     for (const { log } of logs) log.times = [...Array<number>(calls).fill(now), ...log.times].slice(0, log.capacity);
     return 0;
   };
+  /** Which of the namespaces gives its turn, and how many calls of others that wait have theirs before. */
+  const placeIn = (line: Map<string, Turn>, namespaces: readonly string[], now: number) => {
+    for (const [each, { hadAt, waiting }] of line) if (hadAt + minuteMs <= now && !isWaiting({ waiting }, now)) line.delete(each);
+    const hadAt = (each: string): number => (line.get(each) ?? NO_TURN).hadAt;
+    const [namespace = ''] = namespaces.toSorted((a, b) => hadAt(a) - hadAt(b));
+    const before = [...line].filter(([each, turn]) => each !== namespace && turn.hadAt < hadAt(namespace) && isWaiting(turn, now));
+    const ahead = before.reduce((sum, [, turn]) => sum + turn.calls, 0);
+    return { namespace, mine: line.get(namespace) ?? NO_TURN, ahead };
+  };
   const leftOf = ({ capacity, times }: CallLog): number => capacity - times.filter((at) => at > clock.monotonic() - minuteMs).length;
 
   return {
-    pay: async (purpose, calls = 1) => {
+    pay: async (purpose, calls = 1, namespaces = []) => {
       if (down) throw new Unreachable('memory budget: switched off');
       fill();
-      return pay(purpose, calls);
+      return pay(purpose, calls, namespaces);
     },
     observe: ({ remaining, resetAtMs }) => {
       fill();
@@ -97,3 +128,6 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
     },
   };
 };
+
+/** Whoever was told to come now may still be on its way. */
+const isWaiting = ({ waiting }: Pick<Turn, 'waiting'>, now: number): boolean => waiting.some((at) => now < at + TURN_KEPT_MS);

@@ -155,6 +155,7 @@ export class JobServer {
       rerun: job.rerun,
       queuedAt: job.queuedAt,
       starts: job.runs,
+      calls: job.calls ?? 0,
       deaths: job.deaths,
       lock: () => ({
         renewedAt: job.run === run ? this.#renewedAt(run.consumer) : Number.NEGATIVE_INFINITY,
@@ -195,6 +196,7 @@ export class JobServer {
     } else if (step.kind === 'done') shelf.finish(job, 'completed', null);
     else {
       job.progress = JSON.stringify(step.progress);
+      job.calls = step.calls ?? 0;
       job.rerun = job.rerun && step.progress === null;
       job.deaths = 0;
       shelf.delay(job, step.afterMs);

@@ -40,6 +40,7 @@ export interface Job {
   /** JSON text, as progress is. */
   readonly data: string;
   progress: string;
+  calls?: number;
   state: JobState;
   runs: number;
   failedReason: string | null;

@@ -35,6 +35,8 @@ interface Lease {
   renewedAt: number;
   term: number;
   server: string | null;
+  /** Counts how often it was deleted. */
+  made: number;
 }
 
 interface Contender {
@@ -47,7 +49,7 @@ export const memoryLease = (
   clock: Clock,
   { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000 }: MemoryLeaseOptions = {},
 ): MemoryLease => {
-  const lease: Lease = { holder: null, renewedAt: 0, term: 0, server: null };
+  const lease: Lease = { holder: null, renewedAt: 0, term: 0, server: null, made: 0 };
   const contenders = new Set<Contender>();
   /** As a watch would tell it. */
   const tellAll = (): void => {
@@ -63,12 +65,13 @@ export const memoryLease = (
     let renewedAt = Number.NEGATIVE_INFINITY;
     let seen = 0;
     let server: string | null = null;
+    let on: string | null = null;
     let triedAt = Number.NEGATIVE_INFINITY;
     let told: LeadershipListener = { acquired: () => undefined, lost: () => undefined };
     let cancel = (): void => undefined;
 
     const see = (): void => {
-      if (lease.term > 0) [seen, server] = [lease.term, lease.server];
+      if (lease.term > 0) [seen, server, on] = [lease.term, lease.server, String(lease.made)];
       if (lease.holder !== null) renewedAt = lease.renewedAt;
     };
     const self: Contender = { isCut: () => cut || ended, see };
@@ -116,6 +119,7 @@ export const memoryLease = (
       },
       seenTerm: () => seen,
       seenServer: () => server,
+      seenOn: () => on,
       isNew: () => lease.term === 0,
       writeTerm: async (term, opensOn) => {
         await Promise.resolve();
@@ -157,6 +161,7 @@ export const memoryLease = (
       lease.holder = null;
       lease.term = 0;
       lease.server = null;
+      lease.made += 1;
     },
   };
 };

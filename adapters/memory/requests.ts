@@ -64,22 +64,23 @@ export const requests = (wire: Wire, { probe = () => undefined, budget }: Proces
     probe(point, about);
     return unlessDead();
   };
-  const pay = async (purpose: Purpose): Promise<void> => {
-    if (budget === undefined) return;
-    for (let wait = await budget.pay(purpose); wait > 0; wait = await budget.pay(purpose)) await sleep(clock, wait);
+  const pay = async ({ purpose, namespaces }: Call): Promise<void> => {
+    const paid = async (): Promise<number> => (await budget?.pay(purpose, 1, namespaces)) ?? 0;
+    for (let wait = await paid(); wait > 0; wait = await paid()) await sleep(clock, wait);
   };
   const passFence = async (fence: Fence | undefined, about: string): Promise<void> => {
     await fence?.read();
     await reach('beforeSend', about);
   };
-  const send: Send = async (verb, args, { purpose, fence }, arrive) => {
+  const send: Send = async (verb, args, call, arrive) => {
+    const { purpose, fence } = call;
     const about = `${verb} ${args.filter((arg) => typeof arg === 'string').join(' ')}`;
     const log = (result: string): LoggedCall => {
       const entry = { at: clock.monotonic(), verb, args, purpose, result };
       calls.push(entry);
       return entry;
     };
-    await pay(purpose);
+    await pay(call);
     try {
       await passFence(fence, about);
       // Between this and the sending there is no await: what was fresh is fresh.

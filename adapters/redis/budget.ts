@@ -5,6 +5,7 @@ import {
   type BudgetWindow,
   budgetFigures,
   LONGEST_CLOSE_MS,
+  TURN_KEPT_MS,
 } from '../../actors/ports/budget.ts';
 import type { RedisLink } from './link.ts';
 import { CLOSE, LEFT, OBSERVE, PAY } from './scripts.ts';
@@ -20,7 +21,7 @@ export interface RedisBudgetOptions extends BudgetOptions {
 /** The budget of one token for all replicas, by the clock of the Redis server: the calls of the last minute one by one, as the provider counts them, and a
  *  bucket for the hour that fills all the time and is corrected by what the provider says. */
 export const redisBudget = ({ link, prefix, tokenHash, ...options }: RedisBudgetOptions): Budget & BudgetReading => {
-  const { perMinute, perHour, createsPerMinute, minuteMs, leaves } = budgetFigures(options);
+  const { perMinute, perHour, createsPerMinute, minuteMs, leaves, lineOf } = budgetFigures(options);
   const key = `${prefix}:budget:${tokenHash}`;
   const logs = [`${key}:minute`, `${key}:creations`];
   const limits = [Math.floor(perMinute), perHour, Math.floor(createsPerMinute)];
@@ -28,10 +29,13 @@ export const redisBudget = ({ link, prefix, tokenHash, ...options }: RedisBudget
     await link.script('close the budget', CLOSE, [key], [Math.ceil(ms)]);
   };
   return {
-    pay: async (purpose, calls = 1) => {
+    pay: async (purpose, calls = 1, given = []) => {
       const { ofMinute, ofHour } = leaves(purpose);
-      const args = [...limits, ofMinute, ofHour, purpose === 'create' ? 1 : 0, calls, minuteMs];
-      return Number(await link.script(`pay for ${purpose}`, PAY, [key, ...logs, `${key}:waiting:${purpose}`], args));
+      const namespaces = given.length > 0 ? given : [''];
+      const line = `${key}:turns:${lineOf(purpose)}`;
+      const keys = [key, ...logs, line, ...namespaces.map((namespace) => `${line}:${namespace}`)];
+      const args = [...limits, ofMinute, ofHour, purpose === 'create' ? 1 : 0, calls, minuteMs, TURN_KEPT_MS, ...namespaces];
+      return Number(await link.script(`pay for ${purpose}`, PAY, keys, args));
     },
     observe: ({ remaining, resetAtMs }) => {
       const told = async (): Promise<void> => {

@@ -192,16 +192,17 @@ local function budgetIn(key, perHour)
 end
 `;
 
-/** KEYS budget, calls of the last minute, creations of the last minute, who waits for this purpose. ARGV capacity per minute, per hour, creations per
- *  minute; calls of the minute and of the hour to leave; 1 for creations; number of calls; length of the minute, ms.
+/** KEYS budget, calls of the last minute, creations of the last minute, the turns of the line, then for each namespace who waits in the line for its sake. ARGV
+ *  capacity per minute, per hour, creations per minute; calls of the minute and of the hour to leave; 1 for creations; number of calls; length of the minute, ms;
+ *  how long a turn is kept, ms; then the namespaces. A turn is "<when it was had last> <when the next one comes back> <number of its calls>".
  *  The minutes are the times of the last calls, newest first, by the server's clock; the hour is a bucket that fills all the time.
  *  Takes the calls and answers 0, or answers the ms to wait and takes nothing. */
 export const PAY = lua(`${FOREIGN}${FIGURES}
 tidy('HLEN', KEYS[1])
 tidy('LLEN', KEYS[2])
 tidy('LLEN', KEYS[3])
-tidy('ZCARD', KEYS[4])
-local perHour, window = tonumber(ARGV[2]), tonumber(ARGV[8])
+tidy('HLEN', KEYS[4])
+local perHour, window, kept = tonumber(ARGV[2]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local storedAt, closedUntil, hour, count = budgetIn(KEYS[1], perHour)
 local closed = math.max(0, (closedUntil or 0) - now)
 local left = math.min(perHour, (hour or perHour) + (now - (storedAt or now)) * perHour / 3600000)
@@ -210,6 +211,28 @@ if ARGV[6] == '1' then logs[2] = {key = KEYS[3], capacity = tonumber(ARGV[3]), u
 local usable = perHour - tonumber(ARGV[5])
 for _, log in ipairs(logs) do usable = math.min(usable, log.usable) end
 local calls = math.min(tonumber(ARGV[7]), math.max(1, usable))
+
+local turns, stored = {}, redis.call('HGETALL', KEYS[4])
+for index = 1, #stored, 2 do
+  local had, due, wants = string.match(stored[index + 1], '^(%d+) (%d+) (%d+)$')
+  had, due, wants = figure(had, 0, now), figure(due, 0, now + 3600000), figure(wants, 0, perHour)
+  if had and due and wants and math.max(had + window, due + kept) > now then turns[stored[index]] = {had = had, due = due, wants = wants}
+  else redis.call('HDEL', KEYS[4], stored[index]) end
+end
+-- Of the namespaces the one that has had no turn for the longest time gives its own.
+local function hadAt(namespace) return turns[namespace] and turns[namespace].had or 0 end
+local mine = 1
+for index = 2, #ARGV - 9 do if hadAt(ARGV[9 + index]) < hadAt(ARGV[9 + mine]) then mine = index end end
+local namespace, waiting, ahead = ARGV[9 + mine], KEYS[4 + mine], 0
+for other, turn in pairs(turns) do
+  if other ~= namespace and turn.had < hadAt(namespace) and now < turn.due + kept then ahead = ahead + turn.wants end
+end
+tidy('ZCARD', waiting)
+redis.call('ZREMRANGEBYSCORE', waiting, '-inf', now)
+local function note(had)
+  local due = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')[2] or 0
+  redis.call('HSET', KEYS[4], namespace, string.format('%.0f %.0f %.0f', had, due, calls))
+end
 
 -- Until the calls are free when so many others are given places first.
 local function waitBehind(others)
@@ -223,16 +246,17 @@ local function waitBehind(others)
   return wait
 end
 
-local wait = waitBehind(0)
-if wait > 0 then
-  redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
-  wait = waitBehind(redis.call('ZCARD', KEYS[4]))
+if waitBehind(ahead) > 0 then
+  local wait = waitBehind(ahead + redis.call('ZCARD', waiting))
   redis.call('HSET', KEYS[1], 'count', (count or 0) + 1)
-  redis.call('ZADD', KEYS[4], now + wait, (count or 0) + 1)
-  redis.call('PEXPIRE', KEYS[4], wait + window)
+  redis.call('ZADD', waiting, now + wait, (count or 0) + 1)
+  note(hadAt(namespace))
+  for _, key in ipairs({KEYS[4], waiting}) do redis.call('PEXPIRE', key, wait + window) end
   redis.call('PEXPIRE', KEYS[1], math.max(7200000, closed))
   return wait
 end
+note(now)
+redis.call('PEXPIRE', KEYS[4], 7200000)
 redis.call('HSET', KEYS[1], 'at', tostring(now), 'hour', string.format('%.6f', left - calls))
 redis.call('PEXPIRE', KEYS[1], 7200000)
 for _, log in ipairs(logs) do

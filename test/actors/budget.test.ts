@@ -199,3 +199,45 @@ test('whoever begins to lead reads the addresses, however many calls assigns and
   await world.start();
   expect(await world.until(() => world.status(ref).activeIPs === 1, MINUTE)).toBeLessThan(1_000);
 });
+
+describe('while a namespace edits pools with hundreds of addresses that nobody has, again and again', () => {
+  test('another one fails over at once, and has its records and a new address within a minute', { timeout: 120_000 }, async () => {
+    world = await openMetered({ actionMs: 1_000 });
+    await digitalOceanZone(world.cloud, 'example.com');
+    world.nodes('g', 'holder', 'spare', 'third');
+    const [ip = '', late = ''] = world.addresses(2, ['holder']);
+    const one = world.pool('one', 'g', { ips: [ip] }, recordsAt('web'), 'one');
+    await world.start();
+    await world.until(() => world.calls().some(({ path }) => path.endsWith('/records') && path.includes('example.com')), MINUTE);
+    await world.advance(5_000);
+    let edits = 0;
+    const edit = (): void => {
+      edits += 1;
+      for (let pool = 0; pool < 3; pool += 1) {
+        const ips = Array.from({ length: 100 }, (_, index) => `9.${edits}.${pool}.${index}`);
+        world.pool(`crowd-${pool}`, 'g', { ips }, {}, 'crowd');
+      }
+    };
+    const crowded = async (holds: () => boolean, maxMs: number): Promise<number> => {
+      const from = world.clock.now();
+      for (; !holds() && world.clock.now() < from + maxMs; edit()) await world.until(holds, 20_000).catch(() => undefined);
+      return world.clock.now() - from;
+    };
+    await crowded(() => false, MINUTE);
+    const lookups = world.calls().filter(({ path, status }) => path.startsWith('/v2/reserved_ips/9.') && status === 404);
+    expect(lookups.length).toBeGreaterThan(150);
+
+    const since = lastCall();
+    const failedAt = world.clock.now();
+    world.fail('g', 'holder');
+    await crowded(() => world.calls(since).some(isAssign), MINUTE);
+    const [assign] = world.calls(since).filter(isAssign);
+    expect((assign?.at ?? Number.POSITIVE_INFINITY) - failedAt).toBeLessThanOrEqual(10);
+
+    world.pool('one', 'g', { ips: [ip, late] }, recordsAt('edge'), 'one');
+    const isWritten = ({ method, path }: Call) => method === 'POST' && path === '/v2/domains/example.com/records';
+    expect(await crowded(() => world.calls(since).some(isWritten), 5 * MINUTE)).toBeLessThanOrEqual(MINUTE + 5_000);
+    expect(await crowded(() => world.status(one).activeIPs === 2, 5 * MINUTE)).toBeLessThanOrEqual(MINUTE + 5_000);
+    expect(world.calls().filter(({ status }) => status === 429)).toEqual([]);
+  });
+});

@@ -33,7 +33,12 @@ function assigning({ inDoubtUntil, former }: Given = {}) {
   const base = jobs.driver();
   /** What the API server makes of a call. */
   let answers: (run: JobDriver['run']) => JobDriver['run'] = (run) => run;
-  const driver: JobDriver = { ...base, run: (...asked) => answers(base.run)(...asked) };
+  let looked = (): unknown => undefined;
+  const driver: JobDriver = {
+    ...base,
+    run: (...asked) => answers(base.run)(...asked),
+    look: (request) => base.look(request).finally(() => looked()),
+  };
   const consume = (own = queues) =>
     consumeJobs(
       QUEUE,
@@ -96,6 +101,10 @@ function assigning({ inDoubtUntil, former }: Given = {}) {
         answers = (calls) => calls;
         throw new Unreachable('cut off');
       };
+    },
+    /** What happens right after somebody has looked for the Job. */
+    onceLooked: (happens: () => unknown) => {
+      looked = happens;
     },
     /** The process dies, and another one goes on once the lock of its job is over. */
     dies: () => {
@@ -161,6 +170,16 @@ describe('a Job that assigns and was deleted before anybody heard that it was cr
     await ended();
     expect([jobs.actions, outcome()]).toEqual([['assign'], there]);
   });
+});
+
+test('a Job that was there when it was looked for, and is not any more, may have done anything', async () => {
+  const { jobs, begin, loses, onceLooked, ended, outcome } = assigning();
+  loses('assign');
+  onceLooked(() => jobs.remove('assign'));
+  await begin();
+  await ended();
+  expect(jobs.actions).toEqual(['assign']);
+  expect(outcome()).toMatchObject({ error: { kind: 'Unavailable', unknownOutcome: true } });
 });
 
 describe('a Job that finds', () => {

@@ -247,6 +247,19 @@ describe('what the table of the allocator before says', () => {
     expect(world.reserved()).toEqual({ [ADDRESS]: 'default/web', '1.1.2.3': 'default/second' });
   });
 
+  test('a claim that comes after the migration was asked for no more is taken off again', async () => {
+    const world = await served();
+    const web = world.k8s.service('default', 'web');
+    world.k8s.setService({
+      name: 'web',
+      type: 'ClusterIP',
+      more: { ...web?.more, annotations: { 'virtualips.paas.org/migrating': 'vip' } },
+    });
+    await world.clock.runUntil(() => Object.keys(world.marks()).length === 0, 5 * SECOND);
+    await world.clock.advance(5 * SECOND);
+    expect([world.vip?.status.state, world.place(), world.externals(), world.wrongs]).toEqual(['Valid', 'Valid', [ADDRESS], []]);
+  });
+
   test('a Service for which another IP is reserved still is waited for in preparing, and in reassociating', async () => {
     const world = await served({ group: false });
     const leave = (): void => void world.k8s.setIP({ name: '1.1.2.6', owner: { namespace: 'default', name: 'web', uid: null } });

@@ -35,6 +35,7 @@ function contender({ onLease = 0, isNew = true, shown = [] as readonly number[] 
       holder: () => 'me',
       seenTerm: () => onLease,
       seenServer: () => null,
+      seenOn: () => null,
       isNew: () => isNew,
       writeTerm: async () => undefined,
     },

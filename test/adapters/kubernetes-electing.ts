@@ -49,7 +49,8 @@ export class LeaseServer {
 
   #store(lease: Lease): void {
     this.#revision += 1;
-    this.lease = { ...structuredClone(lease), metadata: { ...lease.metadata, resourceVersion: String(this.#revision) } };
+    const { uid = `lease-${this.#revision}` } = lease.metadata;
+    this.lease = { ...structuredClone(lease), metadata: { ...lease.metadata, uid, resourceVersion: String(this.#revision) } };
   }
 }
 

@@ -1,7 +1,9 @@
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Connection } from '../../adapters/kubernetes/connection.ts';
 import { termOf } from '../../adapters/kubernetes/lease.ts';
+import { listAll } from '../../adapters/kubernetes/pages.ts';
 import { Reflector } from '../../adapters/kubernetes/reflector.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { termIn } from '../../machines/rebuild.ts';
@@ -265,4 +267,18 @@ test.each(['9'.repeat(13), '9'.repeat(15), '1e300', '-1', 'garbage', ''])('the t
 
 test.each([1e12, 1e15, 2 ** 53, -1, 1.5, '7', null])('the term %j in a status is none', (term) => {
   expect(termIn({ term })).toBe(0);
+});
+
+test.each([true, false])('a list that does not end is given up before it fills the memory; in pages: %s', async (inPages) => {
+  let count = 0;
+  const list = async (_: unknown, item: (object: unknown) => void) => {
+    do {
+      count += 1;
+      item(node(`n${count}`));
+    } while (!inPages || count % 10_000 !== 0);
+    return { kind: 'NodeList', metadata: { resourceVersion: '3', continue: 'more' }, items: [] };
+  };
+  const all = listAll({ list } as unknown as Connection, { path: NODES, labelSelector: '' }, (value) => ({ key: 'a', uid: 'a', value }));
+  await expect(all).rejects.toThrow('it does not end');
+  expect(count).toBeLessThanOrEqual(inPages ? 1_000_001 : 200_001);
 });

@@ -264,6 +264,25 @@ describe('the term', () => {
     expect([two.leadership.seenTerm(), two.leadership.seenServer()]).toEqual([9, null]);
   });
 
+  test('is another one on another Lease, be its number the same', async () => {
+    const { clock, candidate, server } = electing();
+    const one = candidate('one');
+    await one.start();
+    await one.leadership.writeTerm(1, null);
+    const written = one.leadership.seenOn();
+    server.lease = null;
+    await clock.advance(2_500);
+    expect(one.leadership.seenOn()).toBe(written);
+    const two = candidate('two');
+    await two.start();
+    expect([two.leadership.seenTerm(), two.leadership.seenOn()]).toEqual([0, null]);
+    await clock.advance(5_000);
+    await two.leadership.writeTerm(1, null);
+    await clock.advance(2_500);
+    expect([one.leadership.seenTerm(), one.leadership.seenOn()]).toEqual([1, two.leadership.seenOn()]);
+    expect(one.leadership.seenOn()).not.toBe(written);
+  });
+
   test('is refused to one who does not lead, or who was overtaken', async () => {
     const { clock, candidate, server, told } = electing();
     const one = candidate('one');

@@ -92,7 +92,7 @@ describe('a value of another type in the place', () => {
     await store.journal(CELL, 10);
   });
 
-  test.each(['', ':minute', ':creations', ':waiting:verify'])('of the budget (%s) is nothing that was spent', async (key) => {
+  test.each(['', ':minute', ':creations', ':turns:0.3', ':turns:0.3:'])('of the budget (%s) is nothing that was spent', async (key) => {
     const budget = redisBudget({ link: linked(), prefix: '{garbage}', tokenHash: 'token' });
     expect(await budget.pay('verify')).toBe(0);
     await put(`budget:token${key}`, 'SADD', 'garbage');

@@ -159,6 +159,61 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
       expect(await budget.pay('failover')).toBeLessThan(minuteMs - 500);
     });
 
+    describe('of which one namespace takes all that there is', () => {
+      const minuteMs = 4_000;
+      const limits = { perMinute: 10, perHour: 100_000, createsPerMinute: 1, minuteMs };
+      const many = (budget: Budget): Promise<number> => budget.pay('dns', 1, ['many']);
+
+      /** All that housekeeping may use is used up for the sake of many, and many more wait. */
+      const crowded = async (): Promise<Budget> => {
+        const budget = world.replica(limits);
+        for (let paid = 0; paid < 7; paid += 1) expect(await many(budget)).toBe(0);
+        for (let asked = 0; asked < 50; asked += 1) await many(budget);
+        return budget;
+      };
+      /** Many ask all the time until then, and right before it. */
+      const pressed = async (budget: Budget, until: number): Promise<void> => {
+        for (let left = 1; left > 0; left = until - world.now()) {
+          await many(budget);
+          await world.pass(Math.min(100, Math.max(1, left)));
+        }
+        for (let more = 0; more < 10; more += 1) await many(budget);
+      };
+      /** How often it has to ask until it is let. */
+      const asked = async (budget: Budget, ask: () => Promise<number>): Promise<number> => {
+        let times = 1;
+        for (let wait = await ask(); wait > 0 && times < 20; wait = await ask()) {
+          expect(wait).toBeLessThanOrEqual(minuteMs);
+          await pressed(budget, world.now() + wait + 1);
+          times += 1;
+        }
+        return times;
+      };
+
+      test('the first place that becomes free goes to another one that waits', async () => {
+        const budget = await crowded();
+        expect(await asked(budget, () => budget.pay('verify', 1, ['one']))).toBeLessThanOrEqual(2);
+        // And back again: they take turns.
+        expect(await asked(budget, () => budget.pay('verify', 1, ['one']))).toBeLessThanOrEqual(3);
+      });
+
+      test('what is done for several has the turn of the one that has it first', async () => {
+        const budget = await crowded();
+        expect(await asked(budget, () => budget.pay('dns', 1, ['many', 'one']))).toBeLessThanOrEqual(2);
+      });
+
+      test('a list of several pages has its turn, too', async () => {
+        const budget = await crowded();
+        expect(await asked(budget, () => budget.pay('verify', 3))).toBeLessThanOrEqual(4);
+      });
+
+      test('it has all places as long as nobody else waits', async () => {
+        const budget = world.replica(limits);
+        expect(await budget.pay('dns', 1, ['one'])).toBe(0);
+        for (let paid = 0; paid < 6; paid += 1) expect(await many(budget)).toBe(0);
+      });
+    });
+
     test('takes what a list of several pages needs at once, or nothing', async () => {
       const budget = world.replica(tight);
       expect(await budget.pay('verify', 12)).toBe(0);

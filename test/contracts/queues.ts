@@ -211,14 +211,14 @@ const describeSteps = (stage: QueueStage): void => {
       expect(await stage.queue.counts()).toMatchObject({ failed: 0 });
     });
 
-    test('that asks for another run at once keeps the data of the job', async () => {
+    test('that asks for another run at once keeps the data of the job, and is told of its calls', async () => {
       const recorder = new Recorder(stage, ({ progress }) =>
-        progress === null ? { kind: 'again', afterMs: 0, progress: { step: 2 } } : done,
+        progress === null ? { kind: 'again', afterMs: 0, progress: { step: 2 }, calls: 3 } : done,
       );
       stage.queue.consume(recorder.run, 1);
       await stage.queue.add([job('a.1', { data: { node: 'node-a' } })]);
       await recorder.sees(2);
-      expect(recorder.runs[1]?.job).toMatchObject({ data: { node: 'node-a' }, progress: { step: 2 } });
+      expect(recorder.runs[1]?.job).toMatchObject({ data: { node: 'node-a' }, progress: { step: 2 }, calls: 3 });
     });
 
     test('that throws fails the job, which is not tried again', async () => {

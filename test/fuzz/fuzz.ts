@@ -1,10 +1,8 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { attack } from './attack.ts';
 import { type Attempt, attemptOf } from './garbage.ts';
 import type { Took } from './prober.ts';
+import { startProbing } from './probing.ts';
 import type { Attacked } from './world.ts';
 
 /** What has gone wrong, with what was sent shortly before it, the newest last. */
@@ -52,10 +50,7 @@ export async function fuzz(attacked: Attacked, { seed, requests, minutes }: Plan
   const answers = new Map<string, number>();
   const kept: Attempt[] = [];
   const state = { number: 0, before: 0, harm: null as string | null };
-  const control = fork(new URL('./control.ts', import.meta.url));
-  const [port] = await once(control, 'message');
-  const workerData = { probed: `${attacked.urls.telemetry}/healthz`, control: `http://127.0.0.1:${port}/` };
-  const prober = new Worker(new URL('./prober.ts', import.meta.url), { workerData });
+  const probing = await startProbing(attacked.urls.telemetry);
   const lane = async (): Promise<void> => {
     while (state.harm === null && state.number < requests && performance.now() < until) {
       const attempt = attemptOf(seed, state.number);
@@ -71,10 +66,7 @@ export async function fuzz(attacked: Attacked, { seed, requests, minutes }: Plan
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
   const seconds = (performance.now() - startedAt) / 1_000;
-  const told = once(prober, 'message');
-  prober.postMessage('over');
-  const [probes] = (await told) as [readonly Took[]];
-  control.disconnect();
+  const probes = await probing.end();
   if (state.harm === null) await sleep(QUIET_MS);
   const harm = state.harm ?? harmOf(attacked);
   return {

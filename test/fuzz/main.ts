@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { buildHere } from '../../bench/build.ts';
 import { attack } from './attack.ts';
+import { endsLine, mib, probeLines } from './figures.ts';
 import { fuzz, harmOf, type Report, shrunk } from './fuzz.ts';
 import { PARTS, spoilPeers } from './peers/peers.ts';
 import { openPeers, type PeersOptions } from './peers/world.ts';
@@ -26,38 +27,32 @@ const { values } = parseArgs({
   },
 });
 
-const percentile = (sorted: readonly number[], part: number): string => (sorted[Math.floor((sorted.length - 1) * part)] ?? 0).toFixed(1);
+const print = (...lines: readonly string[]): void => console.log(lines.join('\n'));
 
-function print(report: Report): void {
-  const { requests, seconds, answers, memory, probes } = report;
-  const mb = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-  console.log(`${requests} requests in ${seconds.toFixed(0)} s`);
-  for (const [what, count] of [...answers].sort()) console.log(`  ${what.padEnd(24)}${count}`);
-  console.log(`memory ${mb(memory.before)} -> ${mb(memory.after)}`);
-  for (const who of ['probe', 'control'] as const) {
-    const took = probes.flatMap((one) => one[who] ?? []).sort((a, b) => a - b);
-    const [half, most, nearlyAll, all] = [0.5, 0.99, 0.999, 1].map((part) => percentile(took, part));
-    console.log(`${who.padEnd(8)}${took.length} of ${probes.length} answered, ms p50 ${half} p99 ${most} p99.9 ${nearlyAll} max ${all}`);
-  }
-}
+const answerLines = (answers: ReadonlyMap<string, number>): readonly string[] =>
+  [...answers].sort().map(([what, count]) => `  ${what.padEnd(24)}${count}`);
 
 async function mainOfPeers(seed: number, how: PeersOptions['program']): Promise<number> {
   const peers = await openPeers({ seed, program: how });
   const report = await spoilPeers(peers, { seconds: 60 * Number(values.minutes ?? 1), part: PARTS });
-  for (const [what, count] of [...report.answers].sort()) console.log(`  ${what.padEnd(24)}${count}`);
-  console.log(`  it said: ${[...report.said].map(([what, count]) => `${count} × ${what}`).join('; ')}`);
-  const [before, most, after] = [report.memory.before, report.memory.most, report.memory.after].map((bytes) =>
-    (bytes / 2 ** 20).toFixed(1),
+  const { answers, said, memory, probes, recoveredMs } = report;
+  print(
+    ...answerLines(answers),
+    `  it said: ${[...said].map(([what, count]) => `${count} × ${what}`).join('; ')}`,
+    `memory ${mib(memory.before)} -> ${mib(memory.after)}, at most ${mib(memory.most)}`,
+    ...probeLines(probes),
+    endsLine(peers.operator),
+    recoveredMs === null ? 'not served again' : `served again after ${recoveredMs.toFixed(0)} ms`,
   );
-  console.log(`memory ${before} -> ${after} MiB, at most ${most} MiB`);
-  console.log(`served again after ${report.recoveredMs?.toFixed(0)} ms`);
   if (report.harm !== null)
     console.log(
       `HARM: ${report.harm}\n${[...peers.operator.log.slice(-20).map((line) => JSON.stringify(line)), ...peers.api.lately.slice(-10), ...peers.cloud.lately.slice(-10)].join('\n')}`,
     );
   await peers.close();
-  return report.harm === null ? 0 : 1;
+  return report.harm === null && isAnswered(report) ? 0 : 1;
 }
+
+const isAnswered = ({ probes }: Pick<Report, 'probes'>): boolean => probes.every(({ probe }) => probe !== null);
 
 async function main(): Promise<number> {
   if (values.help) {
@@ -73,9 +68,16 @@ async function main(): Promise<number> {
   if (values.peers) return mainOfPeers(seed, how.program);
   const attacked = await openAttacked(how);
   const report = await fuzz(attacked, { seed, requests, minutes });
+  const { answers, memory, probes } = report;
+  print(
+    `${report.requests} requests in ${report.seconds.toFixed(0)} s`,
+    ...answerLines(answers),
+    `memory ${mib(memory.before)} -> ${mib(memory.after)}`,
+    ...probeLines(probes),
+    endsLine(attacked.operator),
+  );
   await attacked.close();
-  print(report);
-  if (report.harm === null) return report.probes.some(({ probe }) => probe === null) ? 1 : 0;
+  if (report.harm === null) return isAnswered(report) ? 0 : 1;
   console.log(`HARM: ${report.harm.what}`);
   const least = await shrunk(report.harm.after, async (attempts) => {
     const again = await openAttacked(how);

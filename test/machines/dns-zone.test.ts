@@ -31,6 +31,19 @@ describe('a zone', () => {
     expect([given.state, carried(given)]).toEqual(['Applying', [API, POOL_SET]]);
   });
 
+  test('however many sets of a namespace wait, one job carries some of them, and as many of each other namespace', () => {
+    const given = zone().send('RECORDS', records());
+    for (let index = 0; index < 200; index += 1)
+      given.send('RECORDS', records({ claimant: `pool/crowd/${index}/records`, recordName: `crowd-${index}` }));
+    given.send('RECORDS', records({ claimant: POOL_SET, recordName: 'pool', since: START + 1 })).done('ensure', ensured(WEB));
+    expect(carried(given)).toHaveLength(50);
+    expect(carried(given)).toContain(POOL_SET);
+    const first = carried(given);
+    given.done('ensure', ensured(...first));
+    expect(carried(given)).toHaveLength(50);
+    expect(carried(given).filter((claimant) => first.includes(claimant))).toEqual([]);
+  });
+
   test('does not take the outcome of a set for that of a newer revision of it', () => {
     const given = zone()
       .send('RECORDS', records())

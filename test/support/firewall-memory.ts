@@ -1,3 +1,4 @@
+import type { ActorRecord } from '../../actors/ports.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
 import { nameOf } from './firewall-served.ts';
@@ -43,7 +44,7 @@ export class FirewallMemory {
 
   /** Something is decided under a new term. */
   begin(): void {
-    this.#isFleeting = this.#world.processes.some(({ store }) => store.isFleeting?.());
+    this.#isFleeting = this.#isAway();
     this.#former = merged(this.#former, this.#added);
     this.#added = new Map();
   }
@@ -54,7 +55,10 @@ export class FirewallMemory {
     const led = log.slice(this.#readTo).findLast(({ message }) => message === 'leads');
     this.#readTo = log.length;
     if (!led) return new Map();
-    const lost = (led.fields as { readonly begins: string }).begins === 'rebuild' ? this.#former : new Map<string, Set<string>>();
+    const isRebuilt = (led.fields as { readonly begins: string }).begins === 'rebuild';
+    // Whoever begins anew without the store knows nothing of what that holds.
+    const unread = isRebuilt && this.#isAway() ? this.#stored() : new Map<string, Set<string>>();
+    const lost = isRebuilt ? merged(this.#former, unread) : unread;
     if (lost.size === 0 && this.#isFleeting) this.#added = merged(this.#former, this.#added);
     this.#former = new Map();
     return lost;
@@ -63,19 +67,25 @@ export class FirewallMemory {
   /** What is added was decided by whoever decided last. What the store says is known to everybody. */
   adds(firewall: string, items: readonly string[]): void {
     if (!this.#isFleeting) return;
-    const stored = this.#storedOf(firewall);
-    this.#added.set(firewall, new Set([...(this.#added.get(firewall) ?? []), ...items.filter((item) => !stored.includes(item))]));
+    const stored = this.#stored().get(firewall) ?? new Set();
+    this.#added.set(firewall, new Set([...(this.#added.get(firewall) ?? []), ...items.filter((item) => !stored.has(item))]));
   }
 
-  #storedOf(firewall: string): readonly string[] {
-    const cells = [...this.#world.store.checkpoint().data.cells.values()];
-    return cells.flatMap(({ records }) =>
-      Object.entries(records).flatMap(([actor, { chart, snapshot }]) => {
-        if (chart !== 'firewall' || nameOf(actor) !== firewall) return [];
+  #isAway(): boolean {
+    return this.#world.processes.some(({ store }) => store.isFleeting?.());
+  }
+
+  /** What the store says that the operator added, by firewall. */
+  #stored(): Map<string, Set<string>> {
+    const added = new Map<string, Set<string>>();
+    for (const { records } of this.#world.store.checkpoint().data.cells.values())
+      for (const [actor, { json }] of records) {
+        const { chart, snapshot }: ActorRecord = JSON.parse(json);
+        if (chart !== 'firewall') continue;
         const { owned } = snapshot.context as unknown as FirewallContext;
-        return [...owned.ports, ...owned.nodes];
-      }),
-    );
+        added.set(nameOf(actor), new Set([...(added.get(nameOf(actor)) ?? []), ...owned.ports, ...owned.nodes]));
+      }
+    return added;
   }
 }
 

@@ -79,13 +79,13 @@ export class Invariants implements Observer {
   readonly repeats: { readonly at: number; readonly address: Address }[] = [];
   /** Addresses that were deleted as their owners ask for. */
   readonly given = new Set<Address>();
-  /** When somebody last let an address go at once, or deleted it, virtual ms: what is under way then nobody promises anything of, and whoever has it next knows nothing of it. */
-  readonly forcedAt = new Map<Address, number>();
   /** Every saved turn that did something, oldest first. */
   readonly turns: SavedTurn[] = [];
   /** Some process goes on without the store. */
   isAway: () => boolean = () => false;
   readonly #options: InvariantsOptions;
+  /** Times before which what was sent about an address, null for any, is known to nobody from then on, virtual ms. */
+  readonly #forgotten: { readonly address: Address | null; readonly at: number }[] = [];
   /** Addresses that somebody has run. */
   readonly #known = new Set<ActorId>();
   readonly #records = new Map<ActorId, ActorRecord>();
@@ -102,8 +102,6 @@ export class Invariants implements Observer {
   #silence = { ms: 0, endedAt: Number.NEGATIVE_INFINITY };
   /** The one that was written on the Lease last. */
   #newest = 0;
-  /** When a leader last began from nothing, virtual ms. */
-  #fromNothingAt = 0;
 
   constructor(options: InvariantsOptions) {
     this.#options = options;
@@ -150,16 +148,17 @@ export class Invariants implements Observer {
     for (const each of [...this.#records.keys()]) if (each.startsWith(`${actor}/ip/`)) this.#records.delete(each);
   }
 
+  /** Nobody can know from now on what was sent about the address before: somebody lets it go at once, or deletes it. Null for any address: a leader begins although neither a
+   *  Lease nor the store nor a status tells of a former one. */
+  forgetSent(address: Address | null): void {
+    this.#forgotten.push({ address, at: this.#options.monotonic() });
+  }
+
   /** A term stands on the Lease; `known`: the highest one that stood anywhere by then. One that stood nowhere any more nobody could know of. */
   termWritten(term: number, known: number): void {
     if (term <= known) this.#note('terms only grow', `term ${term} was begun, and ${known} is known`);
     this.#newest = term;
     if (term < this.#term.term) this.#term = { term, since: 0 };
-  }
-
-  /** A leader begins although neither a Lease nor the store nor a status tells of a former one: nothing can tell it what may have been sent under that. */
-  beginsFromNothing(): void {
-    this.#fromNothingAt = this.#options.monotonic();
   }
 
   /** What was written before, and is seen late because the reply was lost, does not count; nor does what a leader writes in its memory under a higher term, as long as
@@ -224,8 +223,7 @@ export class Invariants implements Observer {
 
   /** Whoever sent the later call could know nothing of the former one. */
   #isUnknown(former: LoggedCall, { at, args }: LoggedCall): boolean {
-    const forcedAt = this.forcedAt.get(args[0] as Address) ?? 0;
-    return [this.#fromNothingAt, forcedAt].some((since) => former.at < since && at >= since);
+    return this.#forgotten.some((each) => (each.address ?? args[0]) === args[0] && former.at < each.at && at >= each.at);
   }
 
   #checkRemovals(): void {

@@ -43,7 +43,13 @@ export interface Metered {
   fail(group: string, ...names: readonly string[]): void;
   /** So many new addresses of the account, on the droplets of the nodes that are named. */
   addresses(count: number, on?: readonly string[]): readonly string[];
-  pool(name: string, group: string, spec: { readonly ips?: readonly string[]; readonly desiredIPs?: number }, more?: object): ObjectRef;
+  pool(
+    name: string,
+    group: string,
+    spec: { readonly ips?: readonly string[]; readonly desiredIPs?: number },
+    more?: object,
+    namespace?: string,
+  ): ObjectRef;
   status(ref: ObjectRef): Partial<PoolStatus>;
   start(): Promise<void>;
   /** Goes on until `holds`; answers the ms that passed. @throws Error when it does not within `maxMs` */
@@ -110,9 +116,10 @@ export async function openMetered({ rateLimit = LIMIT, ...options }: Omit<Simula
         const droplet = droplets.get(on[index] ?? '');
         return cloud.addReservedIP({ region: 'nyc3', ...(droplet !== undefined && { dropletId: droplet }) }).ip;
       }),
-    pool: (name, group, spec, more = {}) =>
+    pool: (name, group, spec, more = {}, namespace) =>
       cluster.setPool({
         name,
+        ...(namespace && { namespace }),
         spec: { provider: PROVIDER, region: 'nyc3', match: { nodeLabel: `group=${group}` }, ...spec, ...more } as never,
       }),
     status: (ref) => (cluster.pool(ref)?.status ?? {}) as Partial<PoolStatus>,

@@ -232,19 +232,15 @@ export class RoutedRules {
     if (object.marks?.annotations['routedip.io/force-release'] === 'true') {
       // A call that was sent before somebody let it go at once is still on its way.
       if (this.#classes.mayDelete(object)) this.#world.invariants.given.add(routedIP as Address);
-      this.#world.invariants.forcedAt.set(routedIP as Address, this.#world.clock.monotonic());
+      this.#world.invariants.forgetSent(routedIP as Address);
       this.firewalls.forced(cell);
       return;
     }
     this.firewalls.gone(cell);
     // The call that was to delete it may be on its way still.
-    if (this.#classes.mayDelete(object) && this.#asked.get(ref.uid) === true) this.#world.invariants.given.add(routedIP as Address);
-    if (
-      this.#isThere(routedIP) &&
-      !this.#deleted.has(routedIP as Address) &&
-      this.#classes.mayDelete(object) &&
-      this.#asked.get(ref.uid) === true
-    )
+    const isToGo = this.#classes.mayDelete(object) && this.#asked.get(ref.uid) === true;
+    if (isToGo) this.#world.invariants.given.add(routedIP as Address);
+    if (isToGo && this.#isThere(routedIP) && !this.#deleted.has(routedIP as Address))
       this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
   }
 
@@ -343,7 +339,7 @@ export class RoutedRules {
   /** Its last spec is not valid, or nobody was told of it or of its class before it was gone and nobody can read it any more: what counts is the last valid one that
    *  was told, and what its class said then. */
   #wasToDelete({ ref, generation }: PoolObject): boolean {
-    const context = this.#led.lastOf(cellOf(ref));
+    const context = this.#poolOf(cellOf(ref)) ?? this.#led.lastOf(cellOf(ref));
     const isLed = this.#world.processes.some(({ supervisor }) => supervisor.leading);
     const isOlder = context !== undefined && (!isLed || context.generation < generation || context.error !== null);
     return isOlder && context.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
@@ -351,10 +347,7 @@ export class RoutedRules {
 
   /** A change of status alone is told to nobody. */
   #refresh(): void {
-    for (const [cell, { ref }] of this.#objects) {
-      const now = this.#world.cluster.pool(ref);
-      if (now) this.#objects.set(cell, now);
-    }
+    for (const [cell, object] of this.#objects) this.#objects.set(cell, this.#world.cluster.pool(object.ref) ?? object);
   }
 
   #isThere(address: Json | undefined): boolean {
@@ -367,9 +360,17 @@ export class RoutedRules {
 
   /** The object that the records of that name are about: another one may bear the name by now, for which nothing was done yet. */
   #servedBy(cell: ActorId): PoolObject | undefined {
-    const { ref } = (this.#world.invariants.records.get(cell)?.snapshot.context ?? {}) as unknown as Partial<PoolContext>;
     const object = this.#objects.get(cell);
-    return object?.ref.uid === (ref?.uid ?? object?.ref.uid) ? object : undefined;
+    const uid = this.#poolOf(cell)?.ref.uid ?? object?.ref.uid;
+    return object?.ref.uid === uid ? object : undefined;
+  }
+
+  /** As a turn has told it since the records were lost last, else as whoever leads remembers it, who may have lost nothing. */
+  #poolOf(cell: ActorId): PoolContext | undefined {
+    const { invariants, processes } = this.#world;
+    const remembered = processes.flatMap(({ supervisor }) => supervisor.records().get(cell)?.get(cell) ?? []);
+    const record = invariants.records.get(cell) ?? remembered[0];
+    return record?.snapshot.context as PoolContext | undefined;
   }
 
   /** Those for which a call may be under way: as records say, or, without these, statuses. What a list has told of nobody waits for. A Job says for whom it makes one. */

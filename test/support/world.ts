@@ -301,7 +301,7 @@ export class World {
         const isKnown = known > 0 || this.store.checkpoint().data.term !== null;
         await contender.writeTerm(term, server);
         this.invariants.termWritten(term, known);
-        if (!isKnown) this.invariants.beginsFromNothing();
+        if (!isKnown) this.invariants.forgetSent(null);
       },
     };
   }

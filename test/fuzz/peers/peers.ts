@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drawingOf } from '../drawing.ts';
+import type { Took } from '../prober.ts';
+import { startProbing } from '../probing.ts';
 import type { Peers } from './world.ts';
 
 export interface PeersPlan {
@@ -17,6 +19,7 @@ export interface PeersReport {
   readonly answers: ReadonlyMap<string, number>;
   /** Bytes. */
   readonly memory: { readonly before: number; readonly most: number; readonly after: number };
+  readonly probes: readonly Took[];
   /** From the end of the garbage to the next failover, ms; null when there was none. */
   readonly recoveredMs: number | null;
   /** What it said most often: level, message and how often. */
@@ -40,6 +43,7 @@ export function harmTo({ operator, strayed }: Peers): string | null {
 export async function spoilPeers(peers: Peers, { seconds, part }: PeersPlan): Promise<PeersReport> {
   const { stage, api, cloud, operator } = peers;
   const before = peers.memory().now;
+  const probing = await startProbing(peers.telemetry);
   const until = performance.now() + seconds * 1_000;
   api.spoil(part.api);
   cloud.spoil(part.cloud);
@@ -51,6 +55,7 @@ export async function spoilPeers(peers: Peers, { seconds, part }: PeersPlan): Pr
     await sleep(BEAT_MS);
     harm = harmTo(peers);
   }
+  const probes = await probing.end();
   api.calm();
   cloud.calm();
   const recoveredMs = harm === null ? await recovered(peers) : null;
@@ -61,7 +66,7 @@ export async function spoilPeers(peers: Peers, { seconds, part }: PeersPlan): Pr
   const { now, most } = operator.isRunning() ? peers.memory() : { now: 0, most: 0 };
   const lines = Map.groupBy(operator.log, ({ level, msg }) => `${level} ${msg}`);
   const said = new Map([...lines].map(([line, all]) => [line, all.length] as const).sort(([, a], [, b]) => b - a));
-  return { said, answers, memory: { before, most, after: now }, recoveredMs, harm };
+  return { said, answers, memory: { before, most, after: now }, probes, recoveredMs, harm };
 }
 
 /** A failover works: of an address that stands on a node that is ready, from one that is not. */

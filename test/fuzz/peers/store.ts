@@ -33,7 +33,7 @@ export function storeSpoiler(url: string, seed: number): StoreSpoiler {
       () => head + JSON.stringify(mutated(draw, jsonOf(json))),
       () => json.slice(0, draw.below(json.length + 1)),
       () => draw.bytes(50),
-      () => String(draw.one(WRONG)),
+      () => JSON.stringify(draw.one(WRONG)),
       () => '',
       () => JSON.stringify({ filler: 'x'.repeat(draw.below(20 * MIB)) }),
     ])();
@@ -61,39 +61,45 @@ export function storeSpoiler(url: string, seed: number): StoreSpoiler {
     await redis.lpush(`${queue}:wait`, id);
     await redis.zadd(`${queue}:marker`, 0, '0');
   };
+  const spoil = async (): Promise<void> => {
+    number += 1;
+    const draw = drawingOf(seed, number);
+    const keys = (await redis.keys('*')).sort();
+    const prefix = keys.find((key) => OF_QUEUES.test(key))?.replace(OF_QUEUES, '');
+    if (prefix !== undefined && draw.chance(0.3)) {
+      await job(prefix, draw);
+      return;
+    }
+    const isQueues = draw.chance(0.3);
+    const key = draw.one(keys.filter((each) => (isQueues ? OF_A_QUEUE.test(each) : OURS.test(each) && !OF_A_QUEUE.test(each))));
+    if (key === undefined) return;
+    if (draw.chance(0.5) && (await redis.type(key)) === 'hash') {
+      await field(key, draw);
+      return;
+    }
+    await redis.del(key);
+    if (draw.chance(0.2)) {
+      count(isQueues ? 'queue gone' : 'gone');
+      return;
+    }
+    count(isQueues ? 'queue type' : 'type');
+    await draw.one([
+      () => redis.set(key, draw.bytes(100)),
+      () => redis.rpush(key, 'garbage'),
+      () => redis.sadd(key, 'garbage'),
+      () => redis.zadd(key, 1, 'garbage'),
+      () => redis.hset(key, 'garbage', 'garbage'),
+      () => redis.set(key, 'x'.repeat(50 * MIB)),
+    ])();
+  };
   return {
     counts,
-    spoil: async () => {
-      number += 1;
-      const draw = drawingOf(seed, number);
-      const keys = (await redis.keys('*')).sort();
-      const prefix = keys.find((key) => OF_QUEUES.test(key))?.replace(OF_QUEUES, '');
-      if (prefix !== undefined && draw.chance(0.3)) {
-        await job(prefix, draw);
-        return;
-      }
-      const isQueues = draw.chance(0.3);
-      const key = draw.one(keys.filter((each) => (isQueues ? OF_A_QUEUE.test(each) : OURS.test(each) && !OF_A_QUEUE.test(each))));
-      if (key === undefined) return;
-      if (!isQueues && draw.chance(0.5) && (await redis.type(key)) === 'hash') {
-        await field(key, draw);
-        return;
-      }
-      await redis.del(key);
-      if (draw.chance(0.2)) {
-        count(isQueues ? 'queue gone' : 'gone');
-        return;
-      }
-      count(isQueues ? 'queue type' : 'type');
-      await draw.one([
-        () => redis.set(key, draw.bytes(100)),
-        () => redis.rpush(key, 'garbage'),
-        () => redis.sadd(key, 'garbage'),
-        () => redis.zadd(key, 1, 'garbage'),
-        () => redis.hset(key, 'garbage', 'garbage'),
-        () => redis.set(key, 'x'.repeat(50 * MIB)),
-      ])();
-    },
+    spoil: () => spoil().catch(ofAnotherType),
     close: () => redis.disconnect(),
   };
+}
+
+/** What was spoilt before, or is being healed, may have another type by now. */
+function ofAnotherType(error: unknown): void {
+  if (!(error instanceof Error) || !error.message.startsWith('WRONGTYPE')) throw error;
 }

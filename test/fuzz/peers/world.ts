@@ -17,6 +17,8 @@ export interface Peers {
   readonly cloud: SpoilingProxy;
   readonly store: StoreSpoiler;
   readonly address: string;
+  /** Where the operator serves its probes. */
+  readonly telemetry: string;
   /** Requests that came where only a redirect leads. */
   readonly strayed: readonly string[];
   /** Resident memory, bytes: now, and the most that it ever was. */
@@ -68,6 +70,7 @@ export async function openPeers({ seed, program }: PeersOptions): Promise<Peers>
     cloud,
     store,
     address,
+    telemetry: String(operator.log.find(({ msg }) => msg === 'serves metrics and probes')?.url),
     strayed,
     memory: () => {
       const status = readFileSync(`/proc/${operator.pid}/status`, 'utf8');

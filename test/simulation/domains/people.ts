@@ -35,7 +35,7 @@ class PlayedPeople implements Played<PeopleHappening> {
     } else if (!exists) return;
     else if (what.kind === 'deleteByHand') {
       cloud.removeByHand(address);
-      world.invariants.forcedAt.set(address, world.clock.monotonic());
+      world.invariants.forgetSent(address);
     } else if (what.kind === 'lockByHand') cloud.lock(address, LOCKED_MS);
     else made.moveByHand(address, what.node);
   }
