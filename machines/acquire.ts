@@ -194,16 +194,20 @@ export const interrupt =
     return acquiring(context, { intending: false, ...(isUnanswered && { inDoubtUntil: at + callDeadlineMs }) });
   };
 
-/** Waits after a failed step, but not when a Job said that what was changed while it ran can never work. A call that surely took no effect leaves no intent behind. */
+/** Waits after a failed step, but not when a Job said that what was changed while it ran can never work. A call that surely took no effect leaves no intent behind, and is
+ *  no trouble where nothing is to be created any more. */
 export const failAcquiring =
   ({ backoff }: PoolSettings) =>
   (context: PoolContext, failure: JobFailure, at: number): Next => {
+    const { inDoubtUntil, unpublished, unclear, renewed } = context.acquiring;
     const attempts = context.acquiring.attempts + 1;
-    const settled = !failure.unknownOutcome && context.acquiring.inDoubtUntil === null && context.acquiring.unpublished === null;
-    const isOver = context.acquiring.renewed && isUntilChanged(failure);
-    const until = isOver ? at : at + backoffMs(backoff, failure, attempts);
-    return acquiring(context, { intending: false, ...begins(context), failure, attempts, until, ...(settled && { intent: null }) });
+    const settled = !failure.unknownOutcome && inDoubtUntil === null && unpublished === null;
+    const until = renewed && isUntilChanged(failure) ? at : at + backoffMs(backoff, failure, attempts);
+    const failed = settled && unclear.length === 0 && !lacks(context) ? NOT_FAILED : { failure, attempts, until };
+    return acquiring(context, { intending: false, ...begins(context), ...failed, ...(settled && { intent: null }) });
   };
+
+const NOT_FAILED = { failure: null, attempts: 0, until: null } as const;
 
 /** Other credentials, or another spec or template, may do what failed. */
 export const awaitsChange = ({ acquiring: { failure } }: PoolContext): boolean =>

@@ -164,6 +164,19 @@ describe('a creation that fails', () => {
     expect(pool.context.acquiring).toMatchObject({ unpublished: B });
     expect(pool.elapse().started).toEqual(['publish']);
   });
+
+  test('is no trouble when nothing is lacking by the time that it fails', () => {
+    const enough = spec({ ips: [A], desiredIPs: 1 }, { generation: 2 });
+    const pool = creating().send('SPEC_OBSERVED', enough).failed('create', failure('Unavailable'));
+    expect([acquiring(pool), pool.context.acquiring]).toMatchObject([
+      'Complete',
+      { failure: null, attempts: 0, until: null, intent: null },
+    ]);
+    const listing = lacking().send('SPEC_OBSERVED', enough).failed('intend', failure('Unavailable'));
+    expect([acquiring(listing), listing.context.acquiring]).toMatchObject(['Complete', { failure: null, intending: false }]);
+    const doubtful = creating().send('SPEC_OBSERVED', enough).failed('create', cutOff()).failed('reconcile', failure('Unavailable'));
+    expect([acquiring(doubtful), doubtful.context.acquiring.failure]).toMatchObject(['CoolOff', { kind: 'Unavailable' }]);
+  });
 });
 
 describe('a creation under way when the pool is deleted', () => {

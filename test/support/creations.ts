@@ -83,12 +83,15 @@ export class CreationRules {
   }
 
   /** A list was read meanwhile that tells what became of the call: one that shows what it made, or what nobody can tell from it, or one that came too late for
-   *  it to make anything. What a person made since the list that the call was based on was asked for cannot be told from what the call made. */
+   *  it to make anything. What a person made since the list that the call was based on was asked for, however long the call had to wait after that and whatever else was
+   *  listed meanwhile, cannot be told from what the call made. */
   #isTold(former: LoggedCall, next: LoggedCall): boolean {
     const { callDeadlineMs } = this.#world.settings;
     const { calls } = this.#world.provider;
     const basedOn =
-      calls.findLast(({ verb, result, at }) => verb === 'listRoutedIPs' && result === 'ok' && at < former.at)?.at ?? former.at;
+      calls.findLast(
+        ({ verb, purpose, result, at }) => verb === 'listRoutedIPs' && purpose === 'intend' && result === 'ok' && at < former.at,
+      )?.at ?? former.at;
     const made = this.#appeared.find(({ at }) => at >= basedOn && at <= Math.min(next.at, former.at + callDeadlineMs));
     const tells = (at: number): boolean => (made ? at >= made.at : this.#world.elapsed(former.at, at) >= callDeadlineMs);
     return calls.some(

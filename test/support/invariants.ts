@@ -63,8 +63,6 @@ interface Moment {
 /** How long ago the provider may have shown what a confirmation says: the outcome has waited in a queue since, and that of a Job whose queue was lost until it was
  *  overdue. While nobody led it waited for whoever leads next. */
 const CONFIRMATION_AGE_MS = 360_000;
-/** Who goes on without the store hears at its next look at the Lease that another one leads, ms. */
-const LEASE_LOOK_MS = 2_000;
 /** More turns of one cell at one moment have no end. */
 const TURNS_AT_ONCE = 3_000;
 /** Outcomes of jobs, timers, and answers to claims. */
@@ -83,6 +81,8 @@ export class Invariants implements Observer {
   readonly turns: SavedTurn[] = [];
   /** Some process goes on without the store. */
   isAway: () => boolean = () => false;
+  /** Who goes on without the store hears at its next look at the Lease that another one leads, ms. */
+  leaseLookMs = 2_000;
   readonly #options: InvariantsOptions;
   /** Times before which what was sent about an address, null for any, is known to nobody from then on, virtual ms. */
   readonly #forgotten: { readonly address: Address | null; readonly at: number }[] = [];
@@ -164,7 +164,7 @@ export class Invariants implements Observer {
   /** What was written before, and is seen late because the reply was lost, does not count; nor does what a leader writes in its memory under a higher term, as long as
    *  it does not know that its Lease was deleted and another one leads. */
   #checkTerm({ cell, term, at }: SavedTurn): void {
-    if (term < this.#term.term && at > this.#term.since + (this.isAway() ? LEASE_LOOK_MS : 0))
+    if (term < this.#term.term && at > this.#term.since + (this.isAway() ? this.leaseLookMs : 0))
       this.#note('terms only grow', `${cell} was written under term ${term} after ${this.#term.term}`);
     if (term > this.#term.term && term <= this.#newest) this.#term = { term, since: at };
   }

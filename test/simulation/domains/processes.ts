@@ -24,11 +24,15 @@ export type ProcessHappening =
 
 const MOST_PROCESSES = 3;
 
+/** Who does not reach the API server cannot look at the Lease: until it gives the Lease up by itself it does not know that somebody has deleted that. */
+const RENEWS_WITHIN_MS = 10_000;
+
 class PlayedProcesses implements Played<ProcessHappening> {
   readonly #stage: Stage;
 
   constructor(stage: Stage) {
     this.#stage = stage;
+    if (stage.happens('processes', 'cutLease')) stage.world.invariants.leaseLookMs = RENEWS_WITHIN_MS;
   }
 
   async act(what: ProcessHappening): Promise<void> {
