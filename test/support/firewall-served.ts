@@ -22,9 +22,10 @@ export function openFor(context: AddressContext): Served | null {
   return ports.length === 0 ? null : { firewall: nameOf(policy.firewall), node: assigned, ports };
 }
 
-/** What was begun for an address that has been given up since goes on. */
+/** What was begun for an address that has been given up since goes on, also where another object of its name has the address by now and claims nothing yet. */
 export const isUnderWayForGone = (firewall: string, records: ReadonlyMap<ActorId, ActorRecord>): boolean =>
   [...records].some(([actor, { chart, snapshot }]) => {
     if (chart !== 'firewall' || nameOf(actor) !== firewall) return false;
-    return (snapshot.context as unknown as FirewallContext).working.some(({ claimant }) => !records.has(claimant));
+    const { working, claims } = snapshot.context as unknown as FirewallContext;
+    return working.some(({ claimant }) => !records.has(claimant) || claims[claimant] === undefined);
   });
