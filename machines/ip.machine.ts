@@ -51,7 +51,7 @@ export const ipMachine = (settings: AddressSettings) => {
         claimPrune: decide(walls.claimPrune),
         settle: decide(ip.settle),
         doubt: decide(ip.doubt(settings)),
-        giveBack: decide(ip.giveBack),
+        giveBack: decide(ip.giveBack(settings)),
         yieldNode: decide(ip.yieldNode),
         forget: decide(ip.forget(settings)),
         coolOffToFind: decide(ip.fail(settings, 'Unassigned', 'nothing')),

@@ -227,11 +227,15 @@ export const doubt =
 export const retire = (context: AddressContext, event: AnyAddressEvent): Next =>
   next({ ...context, retiring: event.type === 'RETIRE' ? event.policy : context.retiring });
 
+/** What failed with an unknown outcome may take effect until the call deadline has passed. */
+const doubtAfter = ({ callDeadlineMs }: AddressSettings, { inDoubtUntil }: AddressContext, event: AnyAddressEvent): number | null =>
+  failureIn(event)?.unknownOutcome ? event.at + callDeadlineMs : inDoubtUntil;
+
 /** Gives the grant up. A call whose outcome is unknown may still take effect: until then whoever has the address next, or the node, must not meet it. */
 export const leave =
-  ({ callDeadlineMs }: AddressSettings) =>
+  (settings: AddressSettings) =>
   (context: AddressContext, event: AnyAddressEvent): Next => {
-    const inDoubtUntil = failureIn(event)?.unknownOutcome ? event.at + callDeadlineMs : context.inDoubtUntil;
+    const inDoubtUntil = doubtAfter(settings, context, event);
     const left = { ...context, ...begins(context), eligible: false, inDoubtUntil, coolOffUntil: null };
     return next(leavesInDoubt(left, event) ? left : { ...left, elected: null });
   };
@@ -256,7 +260,7 @@ export const fail =
   (context: AddressContext, event: AnyAddressEvent): Next => {
     const failure = failureIn(event);
     if (!failure) return next(context);
-    const inDoubtUntil = failure.unknownOutcome && resume === 'Assigning' ? event.at + settings.callDeadlineMs : context.inDoubtUntil;
+    const inDoubtUntil = resume === 'Assigning' ? doubtAfter(settings, context, event) : context.inDoubtUntil;
     const isOver = inDoubtUntil === null || (resume === 'Unassigned' && inDoubtUntil <= event.at);
     const returned = keeps === 'nothing' && isOver ? context.elected : null;
     const failed: AddressContext = {
@@ -316,17 +320,19 @@ export const forget =
     return next({ ...failed.context, elected: null, eligible: false }, ...failed.effects);
   };
 
-/** Gives the grant back at once because the node cannot take the address. No wait: another node may. While an earlier call is in doubt the grant is
+/** Gives the grant back at once because the node cannot take the address. No wait: another node may. While a call is in doubt the grant is
  *  kept until a read tells; that the node is in use is said only after such a read. */
-export function giveBack(context: AddressContext, event: AnyAddressEvent): Next {
-  const failure = failureIn(event);
-  if (!failure) return next(context);
-  const inDoubtUntil = failure.kind === 'NodeInUse' ? null : context.inDoubtUntil;
-  const returned = inDoubtUntil === null ? context.elected : null;
-  const told = toPool(context, { type: 'FAILED', kind: failure.kind, returned, ...saidOf(returned, failure), holder: context.holder });
-  const given = { ...context, failure, attempts: context.attempts + 1, inDoubtUntil };
-  return next(returned ? { ...given, elected: null, eligible: false } : given, told);
-}
+export const giveBack =
+  (settings: AddressSettings) =>
+  (context: AddressContext, event: AnyAddressEvent): Next => {
+    const failure = failureIn(event);
+    if (!failure) return next(context);
+    const inDoubtUntil = failure.kind === 'NodeInUse' ? null : doubtAfter(settings, context, event);
+    const returned = inDoubtUntil === null ? context.elected : null;
+    const told = toPool(context, { type: 'FAILED', kind: failure.kind, returned, ...saidOf(returned, failure), holder: context.holder });
+    const given = { ...context, failure, attempts: context.attempts + 1, inDoubtUntil };
+    return next(returned ? { ...given, elected: null, eligible: false } : given, told);
+  };
 
 /** Gives the node up to which an assign in doubt was under way. Nothing of it can take effect any more, but nobody could read the address: it stays in doubt,
  *  and others may have the node. */

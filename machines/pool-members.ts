@@ -352,11 +352,11 @@ export function giveBack(context: PoolContext): Next {
 export const noteDeletion = (context: PoolContext): Next =>
   next(context.exposed ? { ...context, exposed: { ...context.exposed, deleting: true } } : context);
 
-/** A person wants the addresses let go without another call. One that was to be given back stood nowhere: it is told of. */
+/** A person wants the addresses let go without another call. One that was to be given back stood nowhere: it is told of, whoever has the right to create by then. */
 export function force(context: PoolContext): Next {
   const { givenBack, ...acquiring } = context.acquiring;
   return next(
-    { ...context, acquiring: { ...acquiring, ...(givenBack !== undefined && { unpublished: givenBack }) } },
+    { ...context, acquiring: { ...acquiring, ...(givenBack !== undefined && { unpublished: givenBack, remembered: true }) } },
     entries(context.members).map(([address]) => tell(context, address, { type: 'RETIRE', policy: 'Retain', force: true })),
   );
 }

@@ -134,7 +134,7 @@ export interface Acquiring {
   readonly intent: { readonly knownAddresses: readonly Address[]; readonly listedAt: number; readonly region: string } | null;
   /** Time (ms since the epoch) from which a list can tell what became of the call; null before the call. */
   readonly inDoubtUntil: number | null;
-  /** The intent was found in the status, and was not looked up since; absent for one that was not. */
+  /** The intent was found in the status, and was not looked up since, or others may create since: it waits for no right that they have. Absent for one that was not. */
   readonly remembered?: true;
   /** The spec under which it was begun, where addresses are made elsewhere under the present one; absent else. */
   readonly by?: PoolSpec;

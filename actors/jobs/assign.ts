@@ -84,7 +84,9 @@ async function resume(context: JobContext<'assign'>, progress: Progress): Promis
   if (isThere(context, observed)) return done({ providerID: input.node.providerID });
   if (observed.locked) return again(pollStep(settings.pollSteps, progress.polls), asJson({ ...progress, polls: progress.polls + 1 }));
   if (observed.providerID !== null && observed.providerID !== input.holder) {
-    throw new ProviderError('Conflict', `assign ${input.address} to ${input.node.name}: it is on ${observed.providerID} by now`);
+    const text = `assign ${input.address} to ${input.node.name}: it is on ${observed.providerID} by now`;
+    // The call of a run that was cut off may still take it from there.
+    throw new ProviderError('Conflict', text, { unknownOutcome: progress.cutOff });
   }
   const wait = progress.waitMs ?? restMs(input.inDoubtUntil, clock.now(), settings.callDeadlineMs);
   const pause = Math.min(Math.max(wait, context.unsettledMs), LONGEST_PAUSE_MS);

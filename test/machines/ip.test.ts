@@ -206,6 +206,16 @@ describe('an assign of which nobody knows what became', () => {
     expect(given.done('find', observed(A, 'x')).context).toMatchObject({ elected: null, holder: providerIDOf('x') });
   });
 
+  test('is in doubt when it turns out to be elsewhere after a run of its job was cut off: the call of that one may still take it from there', () => {
+    const given = granted().failed('assign', { ...failure('Conflict'), unknownOutcome: true });
+    expect([given.state, given.context.inDoubtUntil, given.context.elected]).toEqual([
+      'Unassigned.Doubting',
+      given.now + CALL_DEADLINE,
+      refOf('a'),
+    ]);
+    expect(paramsOf(given, 'FAILED')).toMatchObject({ returned: null });
+  });
+
   test('is settled when the node turns out to be in use: that is said only after a read', () => {
     const given = granted().send('RESUME').failed('assign', failure('NodeInUse'));
     expect([given.state, given.context.inDoubtUntil]).toEqual(['Unassigned.Waiting', null]);

@@ -1,8 +1,10 @@
 import type { MachineEvent } from '../../actors/step.ts';
+import { FLIPOP_BACKOFF } from '../../machines/backoff.ts';
 import * as ip from '../../machines/ip.ts';
 import type { AddressContext, AnyAddressEvent } from '../../machines/ip-context.ts';
 import * as walls from '../../machines/ip-firewall.ts';
 import { A, cutOff, failure, observed, refOf, START } from './builders.ts';
+import { CALL_DEADLINE } from './drive.ts';
 import { AFTER, FIRST, NONE, policyIs } from './ip-vocabulary.ts';
 import { action, type ChartMutation, guard, shown, state } from './mutations-spoil.ts';
 
@@ -111,7 +113,7 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'a grant is given back while an earlier assign is in doubt',
     spoil: action(
       'giveBack',
-      shown(ip.giveBack, () => ({ inDoubtUntil: null })),
+      shown(ip.giveBack({ backoff: FLIPOP_BACKOFF, callDeadlineMs: CALL_DEADLINE }), () => ({ inDoubtUntil: null })),
     ),
     events: [...toAssigning, fails(cutOff()), waited, fails(failure('Conflict'))],
   },

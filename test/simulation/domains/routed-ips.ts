@@ -111,6 +111,8 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
   act(what: RoutedIPHappening): unknown {
     const plan = this.#plans[what.routed];
     if (!plan) return;
+    // What it has got stands in its status, though nobody may have had a turn since.
+    this.#stage.made.rules.noteSpecs();
     if (isMark(what)) this.#mark(plan, what);
     else if (what.kind !== 'recreate') this.#edit(plan, what);
     else if (what.isDown) return this.#stage.operator.whileDown(() => this.#recreate(plan));
