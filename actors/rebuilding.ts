@@ -57,10 +57,12 @@ export function poolInput(object: PoolObject, ports: Omit<RebuildPorts, 'isGone'
 export const isUndone = ({ ref, deleting, marks }: PoolObject): boolean =>
   isRoutedIP(actorOf(ref)) && deleting && !marks?.finalizers.includes(FINALIZER);
 
-/** FLIPOP's own definition lets no status tell of a creation. A status of a later term tells of assigns that are newer than those of the records. */
-function withFormer(told: RememberedPool, { term, intent, by, doubts }: Former, status: unknown): RememberedPool {
-  const isSame = by !== null && (told.intent ?? intent)?.listedAt === intent?.listedAt;
-  const remembered = { ...told, intent: told.intent ?? intent, ...(isSame && { by }) };
+/** A status tells of a creation before anything is sent, and until it is known what came of that: records that do not fit may be older. But FLIPOP's own definition lets
+ *  none tell of it, nor of a term. A status of a later term tells of assigns that are newer than those of the records. */
+function withFormer(told: RememberedPool, { term, by, doubts, ...former }: Former, status: unknown): RememberedPool {
+  const intent = told.intent ?? (termIn(status) > 0 ? null : former.intent);
+  const isSame = by !== null && intent?.listedAt === former.intent?.listedAt;
+  const remembered = { ...told, intent, ...(isSame && { by }) };
   return termIn(status) > term ? remembered : withDoubts(remembered, doubts, told.inDoubtUntil);
 }
 

@@ -11,14 +11,14 @@ const A = '203.0.113.207' as Address;
 const POOL = 'pool/default/ingress';
 const SECOND = 1000;
 
-/** Definitions of FLIPOP let no status tell of a creation. */
+/** Definitions of FLIPOP let no status tell of a creation, nor of a term. */
 function pruned(world: World): void {
   const process = world.cluster.process.bind(world.cluster);
   world.cluster.process = () => {
     const writer = process();
     const { project } = writer;
     writer.project = (projection) => {
-      const { pendingCreate: _, ...status } = projection.status as Readonly<Record<string, unknown>>;
+      const { pendingCreate: _, term: __, ...status } = projection.status as Readonly<Record<string, unknown>>;
       project({ ...projection, status: status as typeof projection.status });
     };
     writer.recordIntent = async () => undefined;

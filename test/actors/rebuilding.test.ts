@@ -74,6 +74,17 @@ describe('what is rebuilt of records that cannot be read', () => {
     expect(of({ here: {} }, {}).acquiring).not.toHaveProperty('by');
   });
 
+  test('is no creation of which a status with a term tells nothing any more', () => {
+    const ref = { kind: 'RoutedIP', namespace: 'web', name: 'shop', uid: 'u' };
+    const intent = { knownAddresses: ['203.0.113.7'], listedAt: 5000, region: 'nyc3' };
+    const of = (status: Json) => {
+      const all = new Map([[ROUTED, { ref, createdAt: 0, generation: 1, spec: {}, status, deleting: false }]]);
+      const known = { ...ports(false), pools: { all, providerOf: () => 'here', createsBy: () => null } };
+      return contextOf(rebuilt(ROUTED, { [ROUTED]: record('pool', 'Elsewhere', { ref, acquiring: { intent } }) }, 2, known));
+    };
+    expect([of({ state: 'Waiting' }), of({ term: 1 })]).toMatchObject([{ acquiring: { intent } }, { acquiring: { intent: null } }]);
+  });
+
   test('is, of a RoutedIP that somebody has let go, the creation that it had begun, and where', () => {
     const ref = { kind: 'RoutedIP', namespace: 'web', name: 'shop', uid: 'u' };
     const intent = { knownAddresses: ['203.0.113.7'], listedAt: 5000, region: 'nyc3' };
