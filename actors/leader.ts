@@ -97,10 +97,8 @@ export class Leader {
       ...ports,
       cells: this.#cells,
       alarms: this.#alarms,
-      isStarted: (pool) => {
-        this.#changes.settle(pool);
-        return this.#started.has(pool);
-      },
+      settle: (pool) => this.#changes.settle(pool),
+      isStarted: (pool) => this.#started.has(pool),
       isDue: (pool) => this.#isDue(pool),
       start: (id, pool, truth) => this.#start(id, pool, truth),
     });

@@ -9,7 +9,7 @@ import type { Cells } from './cells.ts';
 import { isHalted, isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
-import { inSlices } from './ports/in-slices.ts';
+import { inSlices, REST_MS } from './ports/in-slices.ts';
 import type { Log } from './ports/observers.ts';
 import type { Provider } from './ports/provider.ts';
 import type { ActorRecord, Clock } from './ports.ts';
@@ -30,7 +30,9 @@ export interface ProviderListsPorts {
   readonly alarms: Alarms;
   readonly settings: Settings;
   readonly quota: Pick<Quota, 'listed' | 'unlisted'>;
-  /** The pool was told everything, at the latest now; before that it takes no list. */
+  /** Tells the pool at once what waits to be told. */
+  readonly settle: (pool: ActorId) => void;
+  /** The pool was told everything; before that it takes no list. */
   readonly isStarted: (pool: ActorId) => boolean;
   /** It waits for its provider to be read. */
   readonly isDue: (pool: ActorId) => boolean;
@@ -140,7 +142,7 @@ export class ProviderLists {
     const asked = this.#asked.get(commandId);
     this.#asked.delete(commandId);
     const name = verifiedBy(actor);
-    if (asked && output !== null && name !== null) this.#handOn(name, (output as Verification).addresses, asked);
+    if (asked && output !== null && name !== null) void this.#handOn(name, (output as Verification).addresses, asked);
   }
 
   /** Tells the addresses of a cell what a complete list says of them, where it differs from what they believe. */
@@ -187,7 +189,7 @@ export class ProviderLists {
     if (!provider) return;
     const at = this.#ports.clock.now();
     try {
-      this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify' }), { at, versions });
+      await this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify' }), { at, versions });
     } catch (error) {
       this.#ports.log.info('the second look at a provider failed; the next verification makes up for it', {
         provider: name,
@@ -220,19 +222,24 @@ export class ProviderLists {
     if (!this.#ports.cells.all.has(id)) this.#ports.cells.begin('verification', id, { id, provider: name });
   }
 
-  /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. One of Jobs is in no list. */
-  #handOn(name: string, addresses: readonly ObservedAddress[], { at, versions }: Asked): void {
-    const { cells, providers, isStarted, quota } = this.#ports;
+  /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for, or a newer one is there. One of Jobs is in no list. */
+  async #handOn(name: string, addresses: readonly ObservedAddress[], { at, versions }: Asked): Promise<void> {
+    const { cells, pools, providers, clock, settle, isStarted, quota } = this.#ports;
     const list = providerList(addresses);
     this.#lists.set(name, list);
     const byJobs = providers.all[name]?.provider?.jobs?.addresses ?? false;
     if (!byJobs) quota.listed(name, list, at);
-    for (const [id, pool] of byJobs ? [] : this.#usersOf(name)) {
-      if (!cells.all.has(id) || !isStarted(id)) continue;
+    const isOver = (): boolean => cells.stopped || this.#lists.get(name) !== list;
+    const tell = (id: ActorId): void => {
+      if (!cells.all.has(id)) return;
+      settle(id);
+      const pool = pools.all.get(id);
+      if (!pool || !isStarted(id) || this.providerOf(pool) !== name) return;
       this.tellAddresses(id, list, versions);
       this.tellList(id, pool);
-    }
-    void this.#lookAtFirewalls(name);
+    };
+    const users = byJobs ? [] : this.#usersOf(name).map(([id]) => id);
+    if (await inSlices(users, clock, isOver, tell, REST_MS)) await this.#lookAtFirewalls(name);
   }
 
   /** Tells the firewalls of a provider what is missing in them of what is needed: by one list call, when anything is needed in any. Those that Jobs drive

@@ -1,6 +1,6 @@
 import type { ActorId } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
-import { Later } from './later.ts';
+import { PacedQueue } from './paced-queue.ts';
 import type { ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -23,16 +23,16 @@ export interface SharedChangesPorts {
 /** Something has changed that thousands may share, a class or an account: they are told one after the other, in slices. To each it is as if it had changed when it is told. */
 export class SharedChanges {
   readonly #ports: SharedChangesPorts;
-  readonly #ofPolicies: Later<ActorId>;
-  readonly #ofProviders: Later<ActorId>;
+  readonly #ofPolicies: PacedQueue<ActorId>;
+  readonly #ofProviders: PacedQueue<ActorId>;
   /** Keys with other means than before, which nobody has read with them yet. */
   readonly #unread = new Set<string>();
 
   constructor(ports: SharedChangesPorts) {
     this.#ports = ports;
     const isOver = (): boolean => ports.cells.stopped;
-    this.#ofPolicies = new Later(ports.clock, isOver, (id) => this.#tellPolicy(id));
-    this.#ofProviders = new Later(ports.clock, isOver, (id) => this.#tellProvider(id));
+    this.#ofPolicies = new PacedQueue(ports.clock, isOver, (id) => this.#tellPolicy(id));
+    this.#ofProviders = new PacedQueue(ports.clock, isOver, (id) => this.#tellProvider(id));
   }
 
   /** What serves these RoutedIPs says something else now. */

@@ -1,4 +1,4 @@
-import { isFields } from './types.ts';
+import { isFields, type Toleration } from './types.ts';
 
 /** What is wrong with a spec, in the words that its status shows. */
 export class InvalidSpec extends Error {}
@@ -30,3 +30,14 @@ export function number(value: unknown, field: string, fits: (value: number) => b
 export const atMost = (found: number, most: number, field: string, what: string, advice: string): void => {
   if (found > most) refuse(`${field} has ${found} ${what}, and at most ${most} are allowed: ${advice}`);
 };
+
+/** @throws InvalidSpec */
+export function tolerations(value: unknown, field: string, most: number): readonly Toleration[] {
+  const given = list(value, field);
+  atMost(given.length, most, field, 'entries', 'take out those that no node bears');
+  return given.map((entry) => {
+    const raw = asRecord(entry, field);
+    const named = (name: keyof Toleration) => text(raw[name], `${field}.${name}`);
+    return { key: named('key'), operator: named('operator'), value: named('value'), effect: named('effect') };
+  });
+}

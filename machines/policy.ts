@@ -1,5 +1,5 @@
 import { type PortLimits, portLimits } from './allowed-ports.ts';
-import { asRecord, atMost, InvalidSpec, list, number, refuse, text } from './fields.ts';
+import { asRecord, InvalidSpec, list, number, refuse, text, tolerations } from './fields.ts';
 import { checkTemplate } from './job-template.ts';
 import { LIMITS } from './limits.ts';
 import { namespaceSelector } from './namespaces.ts';
@@ -141,7 +141,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     reclaim: reclaimPolicy(text(raw.routedIPReclaimPolicy, 'spec.routedIPReclaimPolicy') || 'Retain'),
     coolOffMs: milliseconds(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds'),
     graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
-    tolerations: tolerationsOf(raw.tolerations),
+    tolerations: tolerations(raw.tolerations, 'spec.tolerations', MOST_TOLERATIONS),
     taint: taintEffect(text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
     allowCrossNamespace: raw.allowCrossNamespace === true,
   };
@@ -235,16 +235,4 @@ function taintEffect(value: string): Policy['taint'] {
 function milliseconds(value: unknown, field: string): number {
   const seconds = number(value, field, Number.isFinite);
   return seconds > LONGEST_SECONDS ? refuse(`${field} must be at most 31536000, a year`) : seconds * 1000;
-}
-
-function tolerationsOf(raw: unknown): readonly Toleration[] {
-  const given = list(raw, 'spec.tolerations');
-  atMost(given.length, MOST_TOLERATIONS, 'spec.tolerations', 'entries', 'take out those that no node bears');
-  return given.map(toleration);
-}
-
-function toleration(entry: unknown): Toleration {
-  const raw = asRecord(entry, 'spec.tolerations');
-  const field = (name: 'key' | 'operator' | 'value' | 'effect') => text(raw[name], `spec.tolerations.${name}`);
-  return { key: field('key'), operator: field('operator'), value: field('value'), effect: field('effect') };
 }

@@ -275,6 +275,6 @@ export function busyOf(view: PoolView): Finding | null {
 const isMoving = (view: AddressView | undefined): boolean =>
   view !== undefined && ['Electing', 'FirewallOpening', 'Assigning', 'Pruning'].includes(view.state);
 
-/** Node name → address, for the annotation: addresses that serve, on the node where they are confirmed. */
+/** Node name → address, for the annotation: addresses that serve, on the node where they stand. */
 export const annotations = ({ context, at }: PoolView): Readonly<Record<string, Address>> =>
   Object.fromEntries(served(context, at).map(({ address, node }) => [node.name, address]));

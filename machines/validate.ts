@@ -3,12 +3,12 @@ import type { ContentionRules } from './contention.ts';
 import { fullName, type RecordTarget } from './dns.ts';
 import type { DrainPolicy } from './drain.ts';
 import type { Exposure } from './exposure.ts';
-import { asRecord, atMost, InvalidSpec, list, number, refuse, text } from './fields.ts';
+import { asRecord, atMost, InvalidSpec, list, number, refuse, text, tolerations } from './fields.ts';
 import { LIMITS } from './limits.ts';
 import type { Match } from './match.ts';
 import type { SafeHoldRules } from './safe-hold.ts';
 import { parseSelector } from './selector.ts';
-import type { Address, Toleration } from './types.ts';
+import type { Address } from './types.ts';
 import { recordTarget } from './validate-target.ts';
 
 /** A FloatingIPPool's spec, checked, with defaults. */
@@ -152,16 +152,12 @@ export function matchOf(raw: Readonly<Record<string, unknown>>): Match {
   const podNamespace = text(raw.podNamespace, 'spec.match.podNamespace');
   parsable(nodeLabel, 'node');
   parsable(podLabel, 'pod');
-  const given = list(raw.tolerations, 'spec.match.tolerations');
-  atMost(given.length, MOST_TOLERATIONS, 'spec.match.tolerations', 'entries', 'take out those that no node bears');
-  const tolerations = given.map(tolerationOf);
-  return { ...(nodeLabel && { nodeLabel }), ...(podLabel && { podLabel }), ...(podNamespace && { podNamespace }), tolerations };
-}
-
-function tolerationOf(entry: unknown): Toleration {
-  const raw = asRecord(entry, 'spec.match.tolerations');
-  const field = (name: 'key' | 'operator' | 'value' | 'effect') => text(raw[name], `spec.match.tolerations.${name}`);
-  return { key: field('key'), operator: field('operator'), value: field('value'), effect: field('effect') };
+  return {
+    ...(nodeLabel && { nodeLabel }),
+    ...(podLabel && { podLabel }),
+    ...(podNamespace && { podNamespace }),
+    tolerations: tolerations(raw.tolerations, 'spec.match.tolerations', MOST_TOLERATIONS),
+  };
 }
 
 function parsable(selector: string, kind: 'node' | 'pod'): void {

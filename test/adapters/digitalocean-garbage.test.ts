@@ -1,26 +1,16 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Call } from '../../actors/ports/provider.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
+import { serving } from '../support/serving.ts';
 import { recordingBudget, recordingLog, secret } from './digitalocean-support.ts';
 
 const ADDRESS = '203.0.113.1' as Address;
 const NODE = 'digitalocean://1' as ProviderID;
 const read: Call = { purpose: 'verify' };
 const write: Call = { purpose: 'failover' };
-
-const serving = async (listener: RequestListener): Promise<string> => {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-};
 
 const answered = async (answer: (response: ServerResponse, request: IncomingMessage) => void) => {
   const url = await serving((request, response) => answer(response, request));

@@ -1,5 +1,4 @@
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connection } from '../../adapters/kubernetes/connection.ts';
 import { termOf } from '../../adapters/kubernetes/lease.ts';
@@ -8,6 +7,7 @@ import { Reflector } from '../../adapters/kubernetes/reflector.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { termIn } from '../../machines/rebuild.ts';
 import { kubeconfigText } from '../../simulator/kubernetes/kubeconfig.ts';
+import { serving } from '../support/serving.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { electing } from './kubernetes-electing.ts';
 import { connected, QUICK, recordedLog } from './kubernetes-support.ts';
@@ -16,16 +16,6 @@ const NODES = '/api/v1/nodes';
 const NODE = `${NODES}/a`;
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/x/leases/y';
 const MIB = 2 ** 20;
-
-const serving = async (listener: RequestListener): Promise<string> => {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-};
 
 const answering = async (listener: RequestListener) => connected(kubeconfigText(await serving(listener)));
 

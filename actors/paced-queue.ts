@@ -2,7 +2,7 @@ import { inSlices, REST_MS } from './ports/in-slices.ts';
 import type { Clock } from './ports.ts';
 
 /** Does something with each of many, in slices that others do not wait for. What is added once more before its turn has come is done once, what is added after it again. */
-export class Later<T> {
+export class PacedQueue<T> {
   readonly #clock: Clock;
   readonly #isOver: () => boolean;
   readonly #each: (item: T) => void;
