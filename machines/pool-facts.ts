@@ -7,6 +7,7 @@ import { checkExposed, observeService } from './exposing.ts';
 import { isPaused, observeMarks } from './marks.ts';
 import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, type Room, wanted } from './pool.ts';
 import { forgetRefusals, staff } from './pool-members.ts';
+import { hasBegun } from './quota.ts';
 import { servingStandings } from './serving-nodes.ts';
 import { standings } from './standings.ts';
 import type { Candidate, ObservedAddress, ObservedNode, ProviderID } from './types.ts';
@@ -20,10 +21,10 @@ export function observeSpec(before: PoolContext, event: SpecObserved): Next {
   return staff({ context: told.context, effects: [...effects, ...told.effects] });
 }
 
-/** Whoever makes an address has his place: one that is given once more is the same. */
+/** Whoever makes an address has his place: one that is given once more is the same. An address that was made before and is published takes none. */
 function observeRoom(context: PoolContext, told: Room | null): PoolContext {
   if (!told && !context.room) return context;
-  return { ...context, room: told?.isGranted && isUnderWay(context.acquiring) ? { isGranted: false } : told };
+  return { ...context, room: told?.isGranted && hasBegun(context) ? { isGranted: false } : told };
 }
 
 /** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector
