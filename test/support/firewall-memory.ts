@@ -16,6 +16,8 @@ export class FirewallMemory {
   #former = new Map<string, Set<string>>();
   /** Whoever decided last was without the store. */
   #isFleeting = false;
+  /** Somebody who has the store leads beside it by now, as happens only after the Lease was deleted: nobody goes on from that memory, or hears of what it adds from here on. */
+  #isOvertaken = false;
   #readTo = 0;
 
   /** `statuses`: of the RoutedIPs that are there. */
@@ -45,6 +47,7 @@ export class FirewallMemory {
   /** Something is decided under a new term. */
   begin(): void {
     this.#isFleeting = this.#isAway();
+    this.#isOvertaken = false;
     this.#former = merged(this.#former, this.#added);
     this.#added = new Map();
   }
@@ -54,6 +57,11 @@ export class FirewallMemory {
     const { log } = this.#world;
     const led = log.slice(this.#readTo).findLast(({ message }) => message === 'leads');
     this.#readTo = log.length;
+    if (this.#looksOvertaken()) {
+      const lost = merged(this.#former, this.#added);
+      [this.#former, this.#added] = [new Map(), new Map()];
+      return lost;
+    }
     if (!led) return new Map();
     const isRebuilt = (led.fields as { readonly begins: string }).begins === 'rebuild';
     // Whoever begins anew without the store knows nothing of what that holds.
@@ -69,6 +77,12 @@ export class FirewallMemory {
     if (!this.#isFleeting) return;
     const stored = this.#stored().get(firewall) ?? new Set();
     this.#added.set(firewall, new Set([...(this.#added.get(firewall) ?? []), ...items.filter((item) => !stored.has(item))]));
+  }
+
+  #looksOvertaken(): boolean {
+    this.#isOvertaken ||=
+      this.#isAway() && this.#world.processes.some(({ supervisor, store }) => supervisor.leading && !store.isFleeting?.());
+    return this.#isOvertaken;
   }
 
   #isAway(): boolean {

@@ -8,7 +8,7 @@ import { portText } from '../../machines/port.ts';
 import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
 import { FirewallMemory } from './firewall-memory.ts';
-import { isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
+import { cellsLeaving, isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
 import { FirewallTold } from './firewall-told.ts';
 import type { OperatorProcess, World } from './world.ts';
 
@@ -263,6 +263,8 @@ export class FirewallRules {
   }
 
   #adds<T>(firewall: string, items: readonly Item[], arrive: () => T): T {
+    // From here on a change is pending, maybe after a while in which none was.
+    this.#noteForce();
     if (this.#isByHand) return arrive();
     this.#checkAlone(firewall);
     const missing = items.filter((item) => !this.#has(firewall, item));
@@ -284,6 +286,7 @@ export class FirewallRules {
   }
 
   #removes<T>(firewall: string, items: readonly Item[], arrive: () => T): T {
+    this.#noteForce();
     if (this.#isByHand) return arrive();
     this.#checkAlone(firewall);
     const present = items.filter((item) => this.#has(firewall, item));
@@ -382,7 +385,10 @@ export class FirewallRules {
 
   #neededByOthers(firewall: string, cell: ActorId): ReadonlySet<Item> {
     const served = [...this.#served.values()].filter((each) => each.firewall === firewall);
-    return new Set([...served.flatMap(({ ports, node }) => [...ports, node.providerID]), ...this.#told.claimedByOthers(firewall, cell)]);
+    const leaving = cellsLeaving(firewall, this.#world.invariants.records).filter((each) => each !== cell);
+    const left = leaving.flatMap((each) => [...(this.#claimed.get(`${each} ${firewall}`) ?? [])]);
+    const needed = served.flatMap(({ ports, node }) => [...ports, node.providerID]);
+    return new Set([...needed, ...left, ...this.#told.claimedByOthers(firewall, cell)]);
   }
 
   #note(rule: FirewallRule, text: string): void {

@@ -1,3 +1,4 @@
+import { cellOf } from '../../actors/charts.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import { portsOn } from '../../machines/firewall-policy.ts';
@@ -21,6 +22,14 @@ export function openFor(context: AddressContext): Served | null {
   const ports = portsOn(policy, assigned.name);
   return ports.length === 0 ? null : { firewall: nameOf(policy.firewall), node: assigned, ports };
 }
+
+/** Of addresses that are given up and have still to leave the firewall, also while they wait because that was refused: what others left to them goes with them. */
+export const cellsLeaving = (firewall: string, records: ReadonlyMap<ActorId, ActorRecord>): readonly ActorId[] =>
+  [...records].flatMap(([actor, { chart, snapshot }]) => {
+    if (chart !== 'ip') return [];
+    const { retiring, claimed } = snapshot.context as unknown as AddressContext;
+    return retiring !== null && claimed.some((each) => nameOf(each) === firewall) ? [cellOf(actor)] : [];
+  });
 
 /** What was begun for an address that has been given up since goes on, also where another object of its name has the address by now and claims nothing yet. */
 export const isUnderWayForGone = (firewall: string, records: ReadonlyMap<ActorId, ActorRecord>): boolean =>
