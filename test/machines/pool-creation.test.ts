@@ -98,7 +98,9 @@ describe('a pool that lacks an address', () => {
   });
 
   test('gives up one of which a list told when another object has it by now, and looks once more', () => {
-    const pool = creating().failed('create', failure('Unavailable', { unknownOutcome: true })).done('reconcile', { found: 'one', address: B });
+    const pool = creating()
+      .failed('create', failure('Unavailable', { unknownOutcome: true }))
+      .done('reconcile', { found: 'one', address: B });
     expect([acquiring(pool), pool.inputOf('publish')]).toMatchObject(['Publishing', { address: B, mayBeOthers: true }]);
     pool.failed('publish', failure('Conflict'));
     expect([acquiring(pool), pool.context.created, pool.context.acquiring.unpublished]).toEqual(['Reconciling', [], null]);
