@@ -1,4 +1,4 @@
-import type { CreateInput } from '../machines/jobs.ts';
+import type { CreateInput, PublishInput } from '../machines/jobs.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
@@ -55,10 +55,11 @@ async function add(queue: string, jobs: readonly NewJob[], { queues, log }: Disp
   }
 }
 
-/** Any process may run it, whatever its watches show: one that looks for what was made for an object is told what others have. Nobody else creates before it has ended. */
+/** Any process may run it, whatever its watches show: one that looks for what was made for an object, or publishes what a list told of, is told what others have. */
 function newJob(command: JobCommand, { term, recordedBeside }: DispatchPorts): NewJob {
-  if (command.job !== 'reconcileCreate') return jobOf(command, term());
-  const known = new Set((command.input as unknown as CreateInput).intent.knownAddresses);
+  const { intent, mayBeOthers } = command.input as unknown as Partial<CreateInput & PublishInput>;
+  if (command.job !== 'reconcileCreate' && !mayBeOthers) return jobOf(command, term());
+  const known = new Set(intent?.knownAddresses);
   const recorded = [...recordedBeside(cellOf(command.actor))].filter((address) => !known.has(address as Address));
   return jobOf(command, term(), recorded);
 }

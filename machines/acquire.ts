@@ -85,18 +85,24 @@ export function createInput(context: PoolContext): CreateInput {
 export function publishInput(context: PoolContext): PublishInput {
   const { unpublished } = context.acquiring;
   if (!unpublished) throw new Error(`pool ${context.id} publishes no address`);
-  return { provider: createdAt(context), owner: context.ref, address: unpublished, mayBeGone: isSpare(context) };
+  return {
+    provider: createdAt(context),
+    owner: context.ref,
+    address: unpublished,
+    mayBeGone: isSpare(context),
+    ...(isGuess(context) && { mayBeOthers: true }),
+  };
 }
 
 /** The address to be published was not made just now: it is one that the spec lost. */
 const isSpare = ({ acquiring: { intent, unpublished } }: PoolContext): boolean => unpublished !== null && intent === null;
 
-/** The provider says that it does not know an address of ours that was to be used again. */
-export const spareIsGone = (context: PoolContext, failure: JobFailure): boolean =>
-  isSpare(context) && failure.kind === 'NotFound' && !failure.unknownOutcome;
+/** The provider does not know an address of ours that was to be used again, or somebody else has got the one that a list told of. */
+export const isNotOurs = (context: PoolContext, { kind, unknownOutcome }: JobFailure): boolean =>
+  !unknownOutcome && ((isSpare(context) && kind === 'NotFound') || (isGuess(context) && kind === 'Conflict'));
 
-/** An address of ours that somebody deleted: it is not ours any more. */
-export function forgetSpare(context: PoolContext): Next {
+/** What was to be published is not ours, or not any more. A creation in doubt stays so: it is looked up once more. */
+export function disown(context: PoolContext): Next {
   const created = context.created.filter((address) => address !== context.acquiring.unpublished);
   return acquiring({ ...context, created }, { unpublished: null });
 }

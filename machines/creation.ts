@@ -25,8 +25,8 @@ export function begunBy(acquiring: Acquiring, former: PoolSpec | null, spec: Poo
   return settled(isElsewhere && !acquiring.by ? { ...acquiring, by: former } : acquiring);
 }
 
-/** A list does not say who made what it shows, which may be somebody else's: a RoutedIP that has no use for it does not delete it. Jobs say what they made. */
-export const guesses = (context: PoolContext): boolean => context.exposed !== null && !asBegun(context).spec?.exposes?.subject;
+/** A list does not say who made what it shows, which may be somebody else's: it is not published once another object has it, and never deleted. Jobs say what they made. */
+export const guesses = (context: PoolContext): boolean => !asBegun(context).spec?.exposes?.subject;
 
 /** What was made is known from a list alone: until then the call was in doubt. */
 export const isGuess = ({ acquiring: { unpublished, inDoubtUntil } }: PoolContext): boolean =>

@@ -151,6 +151,8 @@ export interface PublishInput {
   readonly address: Address;
   /** True for one that was made long ago: somebody may have deleted it since. */
   readonly mayBeGone: boolean;
+  /** Present for one that a list alone told of: it may be somebody else's, who has said so since. */
+  readonly mayBeOthers?: true;
 }
 
 export interface Published {

@@ -75,7 +75,7 @@ export const poolSetup = (settings: PoolSettings) => {
       noteNothingMade: always(acquire.nothingMade),
       notePublished: on('xstate.done.actor.publish', (context, { output }) => acquire.published(context, output)),
       reuse: always(acquire.reuse),
-      forgetSpare: always(acquire.forgetSpare),
+      disown: always(acquire.disown),
       conclude: always(acquire.conclude),
       giveBack: always(members.giveBack),
       lookUp: always(acquire.lookUp),
@@ -127,7 +127,7 @@ export const poolSetup = (settings: PoolSettings) => {
       isLeftOver: asks(isLeftOver),
       givesUp: asks((context, event) => acquire.givesUp(context, event.at)),
       outcomeUnknown: asks((_, event) => 'error' in event && event.error.unknownOutcome),
-      spareIsGone: asks((context, event) => 'error' in event && acquire.spareIsGone(context, event.error)),
+      isNotOurs: asks((context, event) => 'error' in event && acquire.isNotOurs(context, event.error)),
       foundNone: asks((_, event) => event.type === 'xstate.done.actor.reconcile' && event.output.found === 'none'),
     },
   });

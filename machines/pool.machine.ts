@@ -198,7 +198,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
                   ...runs('publish', 'publish', acquire.publishInput),
                   onDone: { target: 'Complete', actions: 'notePublished' },
                   onError: [
-                    { guard: 'spareIsGone', target: 'Complete', actions: 'forgetSpare' },
+                    { guard: 'isNotOurs', target: 'Complete', actions: 'disown' },
                     { target: 'CoolOff', actions: 'failAcquiring' },
                   ],
                 },

@@ -1,4 +1,5 @@
 import type { ProviderJobName } from '../../machines/jobs.ts';
+import { ProviderError } from '../errors.ts';
 import type { Provider } from '../ports/provider.ts';
 import { announce } from './announce.ts';
 import { assign } from './assign.ts';
@@ -28,10 +29,13 @@ const elect: JobBody<'elect'> = async (context) => {
 const BOUND_FOR_GOOD = Number.MAX_SAFE_INTEGER;
 
 /** Writes the address into the owner's spec, or the status of a RoutedIP. One that may be gone is read first: what the provider does not know must not stand there again.
- *  @throws ProviderError NotFound */
+ *  One that a list told of is not taken from whoever has got it since.
+ *  @throws ProviderError NotFound | Conflict */
 const publish: JobBody<'publish'> = async (context) => {
   const { input, provider, writer } = context;
   if (input.mayBeGone) await provider.findRoutedIP(input.address, read(context, 'create'));
+  if (input.mayBeOthers && (await context.named?.())?.has(input.address))
+    throw new ProviderError('Conflict', `publish ${input.address}: another object has it by now`);
   await passFence(context);
   if (input.owner.kind === 'RoutedIP') {
     await writer.bindAddress(input.owner, input.address, 'Created');
