@@ -96,12 +96,14 @@ export class Inbox {
     if (!waiting || waiting.dueAt !== undefined) return;
     const { cells, clock, log, resume } = this.#ports;
     const now = clock.monotonic();
-    const { actor, key } = awaited;
+    const { actor, key, commandId } = awaited;
     const [id, last] = [`${actor} ${key}`, ASKED_AGAIN_MS.length];
     for (const [each, { at }] of this.#setAside) if (now - at > 2 * ASKED_AGAIN_MS[3]) this.#setAside.delete(each);
     const times = Math.min((this.#setAside.get(id)?.times ?? 0) + 1, last);
     this.#setAside.set(id, { times, at: now });
-    clock.after(ASKED_AGAIN_MS[times - 1] ?? 0, () => {
+    const afterMs = ASKED_AGAIN_MS[times - 1] ?? 0;
+    this.#waits.putOff(commandId, afterMs);
+    clock.after(afterMs, () => {
       if (cells.stopped || !this.#waitingOf(awaited)) return;
       log.warn('what was set aside is asked for again', { actor, key, times });
       resume(actor);

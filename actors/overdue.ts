@@ -30,7 +30,7 @@ interface Wait {
 /** Watches how long commands have been waited for, by the monotonic clock: a jump of the wall clock makes none of them late. */
 export class Waits {
   readonly #clock: Clock;
-  #waits = new Map<string, Wait>();
+  readonly #waits = new Map<string, Wait>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -39,7 +39,7 @@ export class Waits {
   /** What is overdue now. To be asked regularly: the time of a command counts from the first time it is seen here. */
   async overdue(records: Iterable<readonly [ActorId, ActorRecord]>): Promise<readonly Overdue[]> {
     const now = this.#clock.monotonic();
-    const waits = new Map<string, Wait>();
+    const seen = new Set<string>();
     const overdue: Overdue[] = [];
     const look = ([actor, { waiting }]: readonly [ActorId, ActorRecord]): void => {
       for (const [key, { commandId, dueAt, queue }] of Object.entries(waiting)) {
@@ -47,14 +47,21 @@ export class Waits {
         const isAnswer = dueAt === undefined && queue === undefined;
         const until = now + (isAnswer ? LONGEST_MS : dueMs + LATE_MS);
         const wait = this.#waits.get(commandId) ?? { since: now, until, start: null };
-        waits.set(commandId, wait);
+        this.#waits.set(commandId, wait);
+        seen.add(commandId);
         const kind = dueAt === undefined ? 'job' : 'timer';
         if (wait.until <= now) overdue.push({ actor, key, commandId, kind, ...(queue !== undefined && { queue }) });
       }
     };
     await inSlices(records, this.#clock, () => false, look);
-    this.#waits = waits;
+    for (const commandId of this.#waits.keys()) if (!seen.has(commandId)) this.#waits.delete(commandId);
     return overdue;
+  }
+
+  /** What was heard and is asked for again after `ms` is not missed before. */
+  putOff(commandId: string, ms: number): void {
+    const now = this.#clock.monotonic();
+    this.#waits.set(commandId, { since: now, until: now + ms + LATE_MS, start: null });
   }
 
   /** Whether a job that is overdue is still carried out, and waited for once more. What a job waits for may take as long as it likes; one start of it may not. */

@@ -75,7 +75,7 @@ export const noteReserved = (context: VipContext, event: AnyVipEvent): VipContex
   if (event.type !== 'xstate.done.actor.reserve') return context;
   const { output: ip, at } = event;
   const { service, late } = context;
-  const owned = [...context.owned.filter(({ uid }) => uid !== ip.uid), ip];
+  const owned = [...context.owned.filter(({ name }) => name !== ip.name), ip];
   // It was for a former Service of the name: this one has nothing of it.
   if (!isOwnedBy(ip, context.ref)) return succeeded({ ...context, owned });
   return succeeded({

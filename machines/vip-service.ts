@@ -150,13 +150,14 @@ export const leftovers = ({ owned, ref, doomed }: VipContext): readonly Reserved
 
 export const mustYield = (context: VipContext): boolean => context.heard && isAlive(context) && leftovers(context).length > 0;
 
-/** Without our finalizer the Service could go and leave the address reserved for nobody. */
+/** Without our finalizer the Service could go and leave the address reserved for nobody. What is not listed yet is reserved again, if we have not just done so: a cache
+ *  may show an IP that was freed before this record began. */
 export const mustReserve = (context: VipContext): boolean =>
   context.heard &&
   isAlive(context) &&
   context.target !== null &&
   leftovers(context).length === 0 &&
-  !(isGuarded(context) && isOwned(context));
+  !(isGuarded(context) && isOwned(context) && (isListed(context) || isFresh(context)));
 
 /** Its status says something else than what is reserved for it; or, while nothing is, an address of somebody else's. */
 export const mustPublish = (context: VipContext): boolean =>
@@ -177,6 +178,8 @@ const isOwned = (context: VipContext): boolean => {
   const spoilt = leftovers(context);
   return context.owned.some((ip) => ip.address === context.target?.address && !spoilt.includes(ip));
 };
+/** The API server itself has answered that it is reserved. */
+const isFresh = ({ late, target }: VipContext): boolean => late.reserved.some(({ address }) => address === target?.address);
 const isListed = ({ service, target }: VipContext): boolean => service !== null && textOf(service) === target?.address;
 
 /** The ingress as one text; an entry with a hostname only is a `-`. */

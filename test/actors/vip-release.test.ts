@@ -57,6 +57,18 @@ describe.each([
     expect(w.finalizers('web')).toEqual([VIP_FINALIZER]);
   });
 
+  test('becomes a LoadBalancer again while it gives its address back has it reserved before it lists it, however late the watches tell', async () => {
+    for (let ms = 500; ms <= 540; ms += 2) {
+      const w = await served({ wipesIngress, watchMs: 500 });
+      w.k8s.setService({ name: 'web', type: 'ClusterIP' });
+      await w.clock.advance(ms);
+      w.k8s.setService({ name: 'web', type: 'LoadBalancer' });
+      await w.clock.advance(5 * SECOND);
+      const isReserved = Object.values(w.reserved()).includes('default/web');
+      expect([isReserved, w.listed('web').length, w.rules.violations], `${ms} ms`).toEqual([true, 1, []]);
+    }
+  });
+
   test('changes its type to and fro at any moment ends with one address, or with none, as it is in the end', async () => {
     for (let ms = 0; ms <= 90; ms += 6) {
       const w = await served({ wipesIngress, watchMs: 15 });

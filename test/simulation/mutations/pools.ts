@@ -63,6 +63,12 @@ function hearStale(): void {
 
 const lost = { kind: 'fault', verb: 'assignRoutedIP', fault: { kind: 'loseRequest' }, times: 1 } as const;
 
+/** A grant is given back as if it were known that the call took no effect. */
+const givesBackUndoubted = action<AddressContext, AnyAddressEvent>('giveBack', (context, event) => {
+  const known = 'error' in event ? { ...event, error: { ...event.error, unknownOutcome: false } } : event;
+  return ip.giveBack(DEFAULT_SETTINGS)(context, known as AnyAddressEvent);
+});
+
 const unspaced = ({ spec }: PoolContext): Pick<PoolContext, 'spec'> => ({ spec: spec && { ...spec, coolOffMs: 0 } });
 const canGrantUnspaced = (context: PoolContext, { at }: { readonly at: number }): boolean =>
   pool.isPrimed(context) && granting.decideGrants({ ...context, ...unspaced(context) }, at).grants.length > 0;
@@ -72,10 +78,7 @@ export const MUTATIONS: Mutations<Exclude<Rule, 'comes to rest'>, History> = {
   'one assign at a time': [
     {
       mutation: 'a node that was lost is given back while nobody knows what became of its assign',
-      spoil: inChart(
-        'ip',
-        guard<AddressContext>('nodeLostAndSettled', ({ eligible }) => !eligible),
-      ),
+      spoil: inChart('ip', (chart) => guard<AddressContext>('nodeLostAndSettled', ({ eligible }) => !eligible)(givesBackUndoubted(chart))),
       history: { ...CALM, callMs: [400, 400], steps: [step(0, lost), step(500, { kind: 'nodeFails', node: 0 }), wait(10_000)] },
     },
     {
