@@ -1,3 +1,4 @@
+import { isFirewall } from '../machines/firewall-id.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import { cloudOf } from '../machines/provider-key.ts';
@@ -9,7 +10,7 @@ import type { Log } from './ports/observers.ts';
 import type { ActorRecord, CellWrite, Claim, RecordStore, StoredCell } from './ports.ts';
 import { type RebuildPorts, rebuilt } from './rebuilding.ts';
 import { unfit } from './step.ts';
-import { settledBy } from './unheard.ts';
+import { alsoOwned, settledBy } from './unheard.ts';
 
 /** Records by cell, as an earlier term of this process left them. */
 export type Memory = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
@@ -38,11 +39,17 @@ export async function loadCells(ports: TakeoverPorts, term: number): Promise<Cel
   return cells;
 }
 
-/** Writes what this process remembers over whatever the store kept of it. What the store holds besides has ended, or was to end while nobody knew of it. @throws Unreachable */
-export async function writeMemory(memory: Memory, ports: TakeoverPorts, term: number): Promise<Cells> {
+/** Writes what this process remembers over whatever the store kept of it. What the store holds besides has ended, or was to end while nobody knew of it. `unread`: this process
+ *  began without the store, which alone tells what was added to firewalls before; that is kept as after a rebuild. @throws Unreachable */
+export async function writeMemory(memory: Memory, ports: TakeoverPorts, term: number, unread: boolean): Promise<Cells> {
   const { store } = ports;
   const cells = new Map<ActorId, StoredCell>();
-  for (const [id, records] of memory) if (records.has(id)) cells.set(id, await replace(id, records, store, term));
+  for (const [id, records] of memory) {
+    const first = records.get(id);
+    if (!first) continue;
+    const kept = unread && isFirewall(id) ? keptOf(id, (await store.load(id))?.records ?? {}, ports, term) : null;
+    cells.set(id, await replace(id, kept ? new Map([[id, alsoOwned(first, kept)]]) : records, store, term));
+  }
   for (const id of await store.cells()) {
     const cell = cells.has(id) ? null : await rebuild(id, await store.load(id), ports, term);
     if (cell) cells.set(id, cell);

@@ -38,9 +38,11 @@ interface Last {
   readonly server: string | null;
   /** All that was decided; null when this process does not know it. A leader that has ended: a turn that it has just saved is part of it. */
   readonly leader: Leader | null;
+  /** It was rebuilt without the store: what that tells besides this process does not know. */
+  readonly unread: boolean;
 }
 
-const NOTHING: Last = { written: 0, on: null, decided: 0, server: null, leader: null };
+const NOTHING: Last = { written: 0, on: null, decided: 0, server: null, leader: null, unread: false };
 
 /** How a term begins. *Continue*: all that was decided is at hand, in the memory of the process that led last or in the store. *Rebuild*: it is not, and what the statuses and the
  *  provider say counts. */
@@ -245,7 +247,8 @@ export class Terms {
     if (beginning === 'rebuild') await this.#settle();
     if (!this.#isCurrent(round)) return;
     // From here on something may be decided under this term.
-    this.#last = { ...last, decided: last.written, server: this.#serverOf(found) };
+    const unread = Boolean(store.isFleeting?.()) && (last.unread || beginning === 'rebuild');
+    this.#last = { ...last, decided: last.written, server: this.#serverOf(found), unread };
     await this.#takeOver(beginning, written, round);
   }
 
@@ -272,7 +275,7 @@ export class Terms {
 
   /** Makes the store complete before the new term is opened in it: until then whoever comes next, should this process end on the way, finds a term there that is older than the
    *  one on the Lease, and rebuilds. Answers what it has written, where that is all. */
-  async #bringUpToDate(beginning: Beginning, { decided, leader }: Last, { term: stored }: Found): Promise<Cells | null> {
+  async #bringUpToDate(beginning: Beginning, { decided, leader, unread }: Last, { term: stored }: Found): Promise<Cells | null> {
     const { store, log, clock, settings } = this.#ports;
     if (!leader && (beginning === 'continue' || stored === null)) return null;
     const under = stored ?? decided - 1;
@@ -281,7 +284,7 @@ export class Terms {
       // Should this process end before it has said by when all is settled, what stands there says so for long enough.
       const until = clock.now() + settings.storePatienceMs + settings.callDeadlineMs;
       const memory = withUnheard(leader.memory(), clock.now(), this.#unsettledMs());
-      return writeMemory(rememberedInDoubtUntil(memory, until), this.#ports, under);
+      return writeMemory(rememberedInDoubtUntil(memory, until), this.#ports, under, unread);
     }
     log.warn('the stored records are out of date, and are rebuilt from what is shown', { stored, decided });
     await rebuildCells(this.#ports, under);

@@ -6,6 +6,7 @@ import { expectUnheard, type ZoneContext } from '../machines/zone.ts';
 import type { Charts } from './charts.ts';
 import type { ObservedPools } from './pools.ts';
 import type { ActorRecord, Clock } from './ports.ts';
+import { isSameJson } from './same-json.ts';
 import { firewallBegin } from './sharing.ts';
 import { begin } from './step.ts';
 
@@ -77,6 +78,13 @@ export function rebuiltFirewall(
     doubt: { of: isClosing ? 'both' : 'open', until } satisfies FirewallDoubt,
   });
   return { ...record, chart: chart.name, chartVersion: chart.version, snapshot: snapshot as ActorRecord['snapshot'], waiting: {} };
+}
+
+/** What is remembered of a firewall, and what was added to it besides, as is kept of the stored records. Nothing of that is removed before those that need it can have claimed it. */
+export function alsoOwned(record: ActorRecord, kept: ActorRecord): ActorRecord {
+  const owned = union(ownedIn(record), ownedIn(kept));
+  const doubt = doubtOf(kept);
+  return isSameJson(owned, ownedIn(record)) || !doubt ? record : withContext(record, { owned, doubt: bothDoubts(doubtOf(record), doubt) });
 }
 
 const NOTHING = { ports: [], nodes: [] };

@@ -148,4 +148,28 @@ export const FIREWALLS: readonly Story[] = [
       expect([world.firewall(), world.rules.violations]).toEqual([{ ports: ['tcp/22'], nodes: [] }, []]);
     },
   },
+  {
+    name: 'who began without Redis finds there, once it is back, what was opened and not shown, and closes it in the end',
+    play: async (open) => {
+      const { world, ref, first, second } = await served(open, {});
+      world.cluster.lag();
+      listensOn(world, 9090);
+      await world.clock.runUntil(() => world.firewall().ports.join() === 'tcp/22,tcp/9090', 5 * SECOND);
+      first.store.cut();
+      second.store.cut();
+      first.kill();
+      world.cluster.catchUp();
+      await untilLeads(world, second);
+      await world.clock.runUntil(() => stable(world, ref, 'young'), MINUTE);
+      expect(second.store.isFleeting?.()).toBe(true);
+      second.store.mend();
+      await world.clock.runUntil(() => !second.store.isFleeting?.() && second.supervisor.leading, MINUTE);
+      await world.clock.advance(MINUTE);
+      expect(world.firewall().ports, 'it is needed').toEqual(['tcp/22', 'tcp/9090']);
+      world.cluster.markDeleting(ref);
+      await world.clock.runUntil(() => world.cluster.pool(ref) === null, MINUTE);
+      await world.clock.advance(MINUTE);
+      expect([world.firewall(), world.rules.violations]).toEqual([{ ports: ['tcp/22'], nodes: [] }, []]);
+    },
+  },
 ];

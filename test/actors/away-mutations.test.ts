@@ -33,7 +33,8 @@ type Defect =
   | 'what is to be ended is dropped with the rest'
   | 'only what the leader in memory does itself may still be done to a firewall'
   | 'what was done to a firewall is over once its records are out of date'
-  | 'what was added to a firewall is forgotten with records that are out of date';
+  | 'what was added to a firewall is forgotten with records that are out of date'
+  | 'what only Redis tells of a firewall is written over by who began without it';
 
 const now = vi.hoisted(() => ({ defect: null as string | null, lowered: false }));
 const has = vi.hoisted(
@@ -91,10 +92,10 @@ vi.mock(import('../../actors/takeover.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
-    writeMemory: (memory, ports, term) => {
+    writeMemory: (memory, ports, term, unread) => {
       if (has('what is in memory is not written over what Redis has') && !ports.store.isFleeting?.()) return real.loadCells(ports, term);
       const store = has('what has ended since stays in Redis') ? { ...ports.store, cells: () => Promise.resolve([]) } : ports.store;
-      return real.writeMemory(memory, { ...ports, store }, term);
+      return real.writeMemory(memory, { ...ports, store }, term, unread);
     },
     rebuildCells: async (ports, term) => {
       if (!has('records that are older than what is shown are taken for true')) await real.rebuildCells(ports, term);
@@ -117,6 +118,8 @@ vi.mock(import('../../actors/unheard.ts'), async (load) => {
     ...real,
     withUnheard: (cells, ...given) =>
       has('only what the leader in memory does itself may still be done to a firewall') ? cells : real.withUnheard(cells, ...given),
+    alsoOwned: (record, kept) =>
+      has('what only Redis tells of a firewall is written over by who began without it') ? record : real.alsoOwned(record, kept),
     rebuiltFirewall: (id, record, ports) => {
       const left = real.rebuiltFirewall(id, record, ports);
       if (!left || !record) return left;
@@ -280,6 +283,9 @@ const BY: Readonly<Record<Defect, readonly string[]>> = {
   ],
   'what was added to a firewall is forgotten with records that are out of date': [
     'who takes over from a leader in memory finds in Redis what was opened and not shown, and closes it in the end',
+  ],
+  'what only Redis tells of a firewall is written over by who began without it': [
+    'who began without Redis finds there, once it is back, what was opened and not shown, and closes it in the end',
   ],
   'who leads no more stays in its memory': ['a job of the next leader is not lost on a former one that gets Redis back'],
 };

@@ -146,7 +146,7 @@ test.each([12, 15, 16])('a version of %i digits, in the record and in its head, 
   }
   let memory = new Map([[CELL, new Map([CELL, IP].map((actor) => [actor, { ...recordOf(1), version }]))]]) as unknown as Memory;
   for (let takeover = 0; takeover < 3; takeover += 1) {
-    const cells = await writeMemory(memory, { store } as unknown as TakeoverPorts, 1);
+    const cells = await writeMemory(memory, { store } as unknown as TakeoverPorts, 1, false);
     memory = new Map([...cells].map(([cell, { records }]) => [cell, new Map(Object.entries(records))]));
   }
   const now = memory.get(CELL)?.get(IP)?.version ?? 0;

@@ -63,10 +63,8 @@ export class FirewallMemory {
       return lost;
     }
     if (!led) return new Map();
-    const isRebuilt = (led.fields as { readonly begins: string }).begins === 'rebuild';
-    // Whoever begins anew without the store knows nothing of what that holds.
-    const unread = isRebuilt && this.#isAway() ? this.#stored() : new Map<string, Set<string>>();
-    const lost = isRebuilt ? merged(this.#former, unread) : unread;
+    // What the store holds is found there again, and taken over when it is back.
+    const lost = (led.fields as { readonly begins: string }).begins === 'rebuild' ? this.#former : new Map<string, Set<string>>();
     if (lost.size === 0 && this.#isFleeting) this.#added = merged(this.#former, this.#added);
     this.#former = new Map();
     return lost;
