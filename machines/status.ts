@@ -3,6 +3,7 @@ import { nodesFull } from './claims.ts';
 import { createdAt } from './creation.ts';
 import { failureReason, textAbout } from './failure.ts';
 import { isOthersTurn } from './granting.ts';
+import { isUnderWay } from './grants.ts';
 import { isPaused } from './marks.ts';
 import { awaitsResume, movesAwaited, pausedCondition } from './marks-status.ts';
 import { whyNoNode } from './no-node.ts';
@@ -55,8 +56,10 @@ export function poolStatus(view: PoolView): PoolStatus {
   const ips = Object.fromEntries(
     listed(context).map((address) => [address, goal.has(address) ? ipStatus(view, address) : unstaffed(context, address)]),
   );
-  // Those that it lists no more and keeps while it is paused: whoever comes after it is to know whose they are.
-  const kept = isPaused(context) ? entries(context.members).filter(([address, { retiring }]) => !retiring && !ips[address]) : [];
+  // Those that it lists no more, and keeps while it is paused or whose assign may be under way: whoever comes after it is to know of them.
+  const kept = entries(context.members).filter(
+    ([address, member]) => !ips[address] && (isUnderWay(member) || (isPaused(context) && !member.retiring)),
+  );
   for (const [address] of kept) ips[address] = ipStatus(view, address);
   const error = poolError(context);
   const { intent } = context.acquiring;

@@ -42,6 +42,25 @@ describe('the state of an address', () => {
     });
   });
 
+  test('that the pool lists no more is told as long as an assign of it may be under way', () => {
+    const told = (change: Partial<Member>) =>
+      poolStatus(
+        view(
+          { members: { [C]: { ...serving('c'), retiring: true, ...change } } },
+          { [C]: shown('Assigning', { elected: refOf('c'), epoch: 2 }) },
+        ),
+      ).ips[C];
+    expect(told({ confirmed: false })).toEqual({
+      state: 'in-progress',
+      machineState: 'Assigning',
+      origin: 'Found',
+      electedNode: 'c',
+      epoch: 2,
+    });
+    expect(told({ node: null, toward: 'c' })).toMatchObject({ electedNode: 'c' });
+    expect([told({}), told({ node: null })]).toEqual([undefined, undefined]);
+  });
+
   test('says where it is, where it goes, and what a rebuild wants to know', () => {
     const moving = shown('CoolOff', {
       address: A,
