@@ -6,6 +6,7 @@ import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { isCreating, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
+import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
 import { LedRoutedIPs, saysDeleted } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
@@ -246,6 +247,7 @@ export class RoutedRules {
 
   #watchCloud(): void {
     const { cloud } = this.#world.provider;
+    asksToDelete(this.#world.provider, (address) => this.#checkDeletion(address));
     const { create, assign, delete: remove, removeByHand } = cloud;
     cloud.create = (region) => {
       const address = create.call(cloud, region);
@@ -261,7 +263,6 @@ export class RoutedRules {
       removeByHand.call(cloud, address);
     };
     cloud.delete = (address) => {
-      this.#checkDeletion(address);
       remove.call(cloud, address);
       this.#deleted.add(address);
     };
