@@ -31,7 +31,7 @@ const BOUND_FOR_GOOD = Number.MAX_SAFE_INTEGER;
  *  @throws ProviderError NotFound */
 const publish: JobBody<'publish'> = async (context) => {
   const { input, provider, writer } = context;
-  if (input.mayBeGone) await provider.findRoutedIP(input.address, read(context, 'create'));
+  if (input.mayBeGone) await provider.findRoutedIP(input.address, read(context, 'intend'));
   await passFence(context);
   if (input.owner.kind === 'RoutedIP') {
     await writer.bindAddress(input.owner, input.address, 'Created');
