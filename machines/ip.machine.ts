@@ -305,10 +305,8 @@ export const ipMachine = (settings: AddressSettings) => {
                 onError: [{ guard: 'notFound', target: '#ip.CoolOff', actions: 'forget' }, { target: 'Holding' }],
               },
               on: {
-                NODE_OBSERVED: [
-                  { guard: 'losesNode', target: '#ip.Unassigned', actions: ['noteNode', 'question'] },
-                  { actions: 'noteNode' },
-                ],
+                NODE_OBSERVED: { guard: 'losesNode', target: '#ip.Unassigned', actions: ['noteNode', 'question'] },
+                POLICY_OBSERVED: { guard: 'policyMatters', target: '#ip.Unassigned', actions: ['notePolicy', 'question'] },
                 RESUME: { target: 'Checking', reenter: true },
               },
             },

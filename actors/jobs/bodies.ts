@@ -33,7 +33,7 @@ const BOUND_FOR_GOOD = Number.MAX_SAFE_INTEGER;
  *  @throws ProviderError NotFound | Conflict */
 const publish: JobBody<'publish'> = async (context) => {
   const { input, provider, writer } = context;
-  if (input.mayBeGone) await provider.findRoutedIP(input.address, read(context, 'create'));
+  if (input.mayBeGone) await provider.findRoutedIP(input.address, read(context, 'intend'));
   if (input.mayBeOthers && (await context.named?.())?.has(input.address))
     throw new ProviderError('Conflict', `publish ${input.address}: another object has it by now`);
   await passFence(context);

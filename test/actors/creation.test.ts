@@ -127,6 +127,8 @@ describe('a pool that wants more addresses than it lists', () => {
     expect(ipsOf(world, ref)).toEqual([made]);
     await world.clock.runUntil(allActive(world, ref, 1), 60 * SECOND);
     expect(creates(world)).toHaveLength(1);
+    // What was created is read, and takes no creation's place in the budget of the provider.
+    expect(world.provider.calls.filter(({ purpose }) => purpose === 'create').map(({ verb }) => verb)).toEqual(['createRoutedIP']);
     expect(world.assigns()).toHaveLength(1);
   });
 

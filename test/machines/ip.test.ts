@@ -270,6 +270,16 @@ describe('an address that a list shows elsewhere', () => {
     expect(elsewhere().failed('find', failure('Unavailable')).state).toBe('Stable.Holding');
   });
 
+  test('is read all the same when its firewall is to open something else meanwhile', () => {
+    const policy = { firewall: 'f', postAllow: false, ports: ['tcp/80'] };
+    const given = elsewhere().send('POLICY_OBSERVED', { policy });
+    expect([given.state, given.started]).toEqual(['Unassigned.Finding', ['find']]);
+    expect(given.done('find', observed(A, 'x')).state).toBe('Unassigned.Waiting');
+    const inPlace = elsewhere().send('POLICY_OBSERVED', { policy }).done('find', observed(A, 'a'));
+    expect(inPlace.send('NODE_GRANTED', grant('a')).state).toBe('FirewallOpening');
+    expect(elsewhere().send('POLICY_OBSERVED', { policy: { firewall: null, postAllow: false, ports: [] } }).state).toBe('Stable.Checking');
+  });
+
   test('is brought back when the read agrees', () => {
     const given = elsewhere().done('find', observed(A, 'x'));
     expect([given.state, given.context.holder, given.context.assigned]).toEqual(['Unassigned.Waiting', providerIDOf('x'), null]);

@@ -17,7 +17,7 @@ const told = (path: string, input: (context: Context) => unknown): Spoil =>
 
 const published = words.published(words.A);
 const bound = [words.wantsA, words.reservedA, published, words.boundA];
-const tidying = [...bound, words.hasBoth, words.published(words.B)];
+const tidying = [...bound, words.hasBoth, words.reservedB, words.published(words.B)];
 const missed = [words.orphaned, words.missed];
 
 /** For each rule of the chart of a Service's address a defect that it must catch. */
