@@ -259,6 +259,7 @@ function tryJob(data: JobData, { active, former, tools, ports, purse }: Run): Pr
     },
     former,
     rerun: active.rerun,
+    waited: active.starts > 1,
     careful: ports.outage?.isAway ?? false,
     unsettledMs: unsettledMs(data, ports.clock, ports.outage),
     keep: (kept) => active.keep(kept),

@@ -201,7 +201,7 @@ export const interrupt =
   };
 
 /** Waits after a failed step, but not when a Job said that what was changed while it ran can never work. A call that surely took no effect leaves no intent behind, and is
- *  no trouble where nothing is to be created any more. */
+ *  no trouble where nothing is to be created any more, or where only the list is to be read anew. */
 export const failAcquiring =
   ({ backoff }: PoolSettings) =>
   (context: PoolContext, failure: JobFailure, at: number): Next => {
@@ -209,7 +209,8 @@ export const failAcquiring =
     const attempts = context.acquiring.attempts + 1;
     const settled = !failure.unknownOutcome && inDoubtUntil === null && unpublished === null;
     const until = renewed && isUntilChanged(failure) ? at : at + backoffMs(backoff, failure, attempts);
-    const failed = settled && unclear.length === 0 && !lacks(context) ? NOT_FAILED : { failure, attempts, until };
+    const isNone = settled && unclear.length === 0 && (!lacks(context) || failure.listsAnew);
+    const failed = isNone ? NOT_FAILED : { failure, attempts, until };
     return acquiring(context, { intending: false, ...begins(context), ...failed, ...(settled && { intent: null }) });
   };
 

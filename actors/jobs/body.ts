@@ -32,6 +32,8 @@ export interface JobContext<N extends JobName> {
   readonly former: Json;
   /** An earlier run may have got anywhere before its process died. */
   readonly rerun: boolean;
+  /** An earlier run of it has waited, for a limit or for the store; absent for no. */
+  readonly waited?: boolean;
   /** The store is away: the provider is asked before an address is sent elsewhere, and nothing is deleted. */
   readonly careful: boolean;
   /** How much longer others may send what was decided before, ms: until then nothing that is in doubt is sent. 0 where nothing is, or nobody may. */

@@ -48,6 +48,24 @@ describe('a creation whose outcome is unknown', () => {
     });
   }
 
+  test('is not taken for one that a person made while the call waited for a limit', async ({ open }) => {
+    const world = open();
+    const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });
+    const refused: Fault = { kind: 'refuse', error: 'RateLimited' };
+    world.provider.faults.next('createRoutedIP', refused, 200);
+    await world.start();
+    await world.clock.advance(30 * SECOND);
+    world.address(A);
+    await world.clock.advance(60 * SECOND);
+    world.provider.faults.clear();
+    world.provider.faults.next('createRoutedIP', { kind: 'loseRequest' });
+    await world.clock.runUntil(allActive(world, ref, 1), 120 * SECOND);
+    expect(ipsOf(world, ref)).not.toContain(A);
+    // In 90 s of waiting: nobody lists again and again meanwhile.
+    const lists = world.provider.calls.filter(({ purpose, at }) => purpose === 'intend' && at <= 90 * SECOND);
+    expect(lists).toHaveLength(2);
+  });
+
   test('is not taken for an address that another pool lists by then', async ({ open }) => {
     const world = open();
     const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });

@@ -106,6 +106,11 @@ describe('a pool that lacks an address', () => {
     expect([acquiring(pool), pool.context.created, pool.context.acquiring.unpublished]).toEqual(['Reconciling', [], null]);
   });
 
+  test('lists anew when the call waited too long to be sent, and is in no trouble', () => {
+    const pool = creating().failed('create', failure('Unavailable', { listsAnew: true }));
+    expect([acquiring(pool), pool.context.acquiring]).toMatchObject(['Intending', { intent: null, failure: null, attempts: 0 }]);
+  });
+
   test('creates nothing before it is primed, and nothing when it lacks none', () => {
     const pool = new Driven<PoolContext>('pool', poolInput()).send('SPEC_OBSERVED', spec({ desiredIPs: 3 }));
     expect(pool.started).toEqual([]);
