@@ -193,7 +193,7 @@ export const SCENARIOS: readonly Scenario[] = [
     sends: null,
     begin: (world, ref) => world.cluster.removePool(ref),
     isOver: (world) =>
-      world.cluster.announced.some(({ event }) => event.message.startsWith('203.0.113.1 was made')) &&
+      world.cluster.announced.some(({ event }) => event.message.startsWith('203.0.113.1 may have been made')) &&
       ![...world.invariants.records.keys()].some((actor) => actor.startsWith('pool/')),
     withinMs: 60_000,
     holders: { '203.0.113.1': [] },
