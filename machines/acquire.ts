@@ -264,8 +264,10 @@ function leftText(context: PoolContext): string {
   if (unpublished !== null && !isGuess(context))
     return `${unpublished} was made for ${forWhom}, which ${why} meanwhile, and belongs to nobody: ${howTo(unpublished)}`;
   const whose = `belongs to nobody, since the ${context.exposed ? 'RoutedIP' : 'pool'} ${why} meanwhile`;
-  if (unclear.length > 0) {
-    return `${unclear.length > 1 ? 'one of ' : ''}${unclear.join(', ')} may have been made for ${forWhom}. If nobody else made it, it ${whose}: ${howTo('<address>')}`;
+  const [first, ...others] = unclear;
+  if (first) {
+    const which = others.length > 0 ? '<address>' : first;
+    return `${others.length > 0 ? 'one of ' : ''}${unclear.join(', ')} may have been made for ${forWhom}. If nobody else made it, it ${whose}: ${howTo(which)}`;
   }
   const where = intent?.region ? ` in ${intent.region}` : '';
   return `an address may have been made for ${forWhom} at ${provider}${where}; the list that would tell could not be read. If there is one that is attached to nothing, it ${whose}: ${howTo('<address>')}`;
