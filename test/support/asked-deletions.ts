@@ -7,10 +7,12 @@ import type { Address } from '../../machines/types.ts';
 export function asksToDelete({ calls, cloud }: MemoryProvider, asked: (address: Address) => void): void {
   const log = calls as LoggedCall[];
   const { push } = log;
-  log.push = (...added) => {
+  const heard = (...added: readonly LoggedCall[]): number => {
     for (const { verb, args, result } of added) if (verb === 'deleteRoutedIP' && result === 'sent') asked(args[0] as Address);
-    return push.apply(log, added);
+    return push.apply(log, [...added]);
   };
+  // The log is compared with others: only its calls are to be seen.
+  Object.defineProperty(log, 'push', { value: heard });
   const { delete: remove } = cloud;
   cloud.delete = (address) => {
     asked(address);
