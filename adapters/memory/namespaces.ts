@@ -2,6 +2,8 @@ import type { Namespaces } from '../../actors/ports/namespaces.ts';
 
 /** Namespaces in memory, which all processes see at once. */
 export interface MemoryNamespaces extends Namespaces {
+  /** For one process, which hears nothing once it has ended. */
+  connect(hasEnded: () => boolean): Namespaces;
   /** Null deletes it. */
   set(namespace: string, labels: Readonly<Record<string, string>> | null): void;
   /** They cannot be read until `mend`. */
@@ -9,20 +11,32 @@ export interface MemoryNamespaces extends Namespaces {
   mend(): void;
 }
 
+interface Listener {
+  readonly changed: (namespace: string | null) => void;
+  readonly hasEnded: () => boolean;
+}
+
 export const memoryNamespaces = (): MemoryNamespaces => {
   const all = new Map<string, Readonly<Record<string, string>>>();
-  const listeners: ((namespace: string | null) => void)[] = [];
+  let listeners: readonly Listener[] = [];
   let isCut = false;
   const told = (namespace: string | null): void => {
-    for (const listener of listeners) listener(namespace);
+    for (const { changed, hasEnded } of listeners) if (!hasEnded()) changed(namespace);
   };
-  return {
-    labelsOf: (namespace) => {
-      if (isCut) return { kind: 'unknown', why: 'memory namespaces: switched off' };
-      const labels = all.get(namespace);
-      return labels ? { kind: 'known', labels } : { kind: 'missing' };
+  const labelsOf: Namespaces['labelsOf'] = (namespace) => {
+    if (isCut) return { kind: 'unknown', why: 'memory namespaces: switched off' };
+    const labels = all.get(namespace);
+    return labels ? { kind: 'known', labels } : { kind: 'missing' };
+  };
+  const connect = (hasEnded: () => boolean): Namespaces => ({
+    labelsOf,
+    onChange: (changed) => {
+      listeners = [...listeners.filter((each) => !each.hasEnded()), { changed, hasEnded }];
     },
-    onChange: (changed) => void listeners.push(changed),
+  });
+  return {
+    ...connect(() => false),
+    connect,
     set: (namespace, labels) => {
       if (labels) all.set(namespace, labels);
       else all.delete(namespace);

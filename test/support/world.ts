@@ -258,7 +258,7 @@ export class World {
       source: pausingSource(clock, cluster, this.#pauseMs),
       writer: cluster,
       ledger: this.ledger.connect(() => state.dead),
-      namespaces: this.namespaces,
+      namespaces: this.namespaces.connect(() => state.dead),
       ...(vips && { vips: { source: vips, writer: vips, mayAct: this.#mayAct, ...(virtualIPs && { virtualIPs }) } }),
       providers,
       observers: [this.invariants],
