@@ -110,7 +110,7 @@ export class Quota implements Observer {
     this.resync();
   }
 
-  /** Nobody can list what that provider has, for now or for good. */
+  /** There is no list of that provider to go by any more. */
   unlisted(provider: string): void {
     this.#lists.delete(provider);
   }

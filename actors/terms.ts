@@ -30,8 +30,8 @@ type Found = Awaited<ReturnType<RecordStore['state']>>;
 interface Last {
   /** The highest term that it wrote on the Lease. */
   readonly written: number;
-  /** The Lease on which it wrote that; null when the Lease does not say which it is. */
-  readonly on: string | null;
+  /** The Lease on which it wrote that, by its uid; null where that is not known. */
+  readonly lease: string | null;
   /** The last one up to it under which anything may have been decided. */
   readonly decided: number;
   /** The server that acknowledged what was decided; null when that is not known. */
@@ -42,7 +42,7 @@ interface Last {
   readonly unread: boolean;
 }
 
-const NOTHING: Last = { written: 0, on: null, decided: 0, server: null, leader: null, unread: false };
+const NOTHING: Last = { written: 0, lease: null, decided: 0, server: null, leader: null, unread: false };
 
 /** How a term begins. *Continue*: all that was decided is at hand, in the memory of the process that led last or in the store. *Rebuild*: it is not, and what the statuses and the
  *  provider say counts. */
@@ -61,8 +61,8 @@ export class Terms {
   #wake: () => void = () => undefined;
   #runId: string | null = null;
   #last = NOTHING;
-  /** Until when a call may take effect of which nothing tells, monotonic ms. */
-  #untoldUntil = Number.NEGATIVE_INFINITY;
+  /** Until when a call of a former leader may take effect of which there is no record, monotonic ms. */
+  #unrecordedUntil = Number.NEGATIVE_INFINITY;
   #hindrance: string | null = null;
   /** Since when it takes the records over without having heard of an error, monotonic ms; null while it does not. */
   #takingOverSince: number | null = null;
@@ -124,7 +124,7 @@ export class Terms {
   /** Nobody has written a term since this process did. On another Lease the same one is somebody else's, who could not know of it. */
   #isLast(): boolean {
     const { leadership } = this.#ports;
-    return this.#last.written === leadership.seenTerm() && this.#last.on === leadership.seenOn();
+    return this.#last.written === leadership.seenTerm() && this.#last.lease === leadership.seenLease();
   }
 
   /** Opens no more terms. */
@@ -264,12 +264,12 @@ export class Terms {
     if (!isTerm(written))
       throw new Error(`no term comes after ${written - 1}: somebody else has written that on the Lease, in Redis or in a status`);
     // Statuses lag behind, except those of a leader in memory, and before a new Lease is taken no time has passed.
-    const isUntold = highest > 0 && !last.leader && found.term === null && leadership.isNew() && !store.isFleeting?.();
-    if (isUntold) this.#untoldUntil = clock.monotonic() + settings.callDeadlineMs;
+    const isUnrecorded = highest > 0 && !last.leader && found.term === null && leadership.isNew() && !store.isFleeting?.();
+    if (isUnrecorded) this.#unrecordedUntil = clock.monotonic() + settings.callDeadlineMs;
     await leadership.writeTerm(written, this.#serverOf(found));
     this.outage.termWritten(last.leader !== null);
     // Should this fail further on, the next try is not to take its own term for somebody else's.
-    this.#last = { ...last, written, on: leadership.seenOn() };
+    this.#last = { ...last, written, lease: leadership.seenLease() };
     return this.#last;
   }
 
@@ -325,7 +325,7 @@ export class Terms {
 
   /** How long others may still send what was decided in the store before that went, and a call may take effect, ms. */
   #unsettledMs(): number {
-    return Math.max(0, Math.max(this.outage.settledAt, this.#untoldUntil) - this.#ports.clock.monotonic());
+    return Math.max(0, Math.max(this.outage.settledAt, this.#unrecordedUntil) - this.#ports.clock.monotonic());
   }
 
   /** Memory is no server that another process could find again. */

@@ -12,7 +12,7 @@ import { namespacesFor, ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { JobObserver, JobRun, Log, Observer, Probe } from './ports/observers.ts';
-import type { Fence, Provider, Purse } from './ports/provider.ts';
+import type { Fence, Prepaid, Provider } from './ports/provider.ts';
 import type { ActiveJob, Consumer, JobQueue, JobStep, NewJob, Queues } from './ports/queues.ts';
 import type { GroupAddresses } from './ports/vip.ts';
 import type { Clock, JobCommand, Json, RecordStore } from './ports.ts';
@@ -146,13 +146,13 @@ interface Ran {
 
 async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: WorkerPorts): Promise<Ran> {
   const data = active.data as unknown as JobData;
-  const purse: Purse = { atOnce: Math.min(active.calls + 1, PAID_AT_ONCE), left: 0, made: 0 };
+  const prepaid: Prepaid = { atOnce: Math.min(active.calls + 1, PAID_AT_ONCE), left: 0, made: 0 };
   if (ports.outage?.isHeld(data.job)) return await hold(data, active, ports);
   try {
     // Whoever ran it before may have ended after its outcome was queued: then all is done, and a second run could contradict what was told.
     if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
     const former = data.resumes ? await takeOver(ports.queues.queue(queue), active, data.resumes) : null;
-    const result = await tryJob(data, { active, former, tools, ports, purse });
+    const result = await tryJob(data, { active, former, tools, ports, prepaid });
     if (result.kind === 'again') {
       if (result.waits !== undefined) await tellWait(active, data, result.waits, ports);
       return { step: result, outcome: 'unfinished' };
@@ -160,7 +160,7 @@ async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: Wor
     return await report(active, data, { output: result.output as unknown as Json }, ports);
   } catch (error) {
     if (error instanceof Fenced) ports.log.info('a job was not sent', { job: data.job, actor: data.actor, reason: error.message });
-    const hindered = hinderedBy(error, { active, purse }, !('provider' in tools) || (ports.isCurrent?.(queue, tools.provider) ?? true));
+    const hindered = hinderedBy(error, { active, prepaid }, !('provider' in tools) || (ports.isCurrent?.(queue, tools.provider) ?? true));
     if (hindered) return hindered;
     const failure = failureOf(error);
     ports.log.warn('a job failed', {
@@ -196,7 +196,7 @@ async function hold(data: JobData, active: ActiveJob, ports: WorkerPorts): Promi
 }
 
 /** What is not for the actor to hear; null when the job failed. */
-function hinderedBy(error: unknown, { active, purse }: Pick<Run, 'active' | 'purse'>, isCurrent: boolean): Ran | null {
+function hinderedBy(error: unknown, { active, prepaid }: Pick<Run, 'active' | 'prepaid'>, isCurrent: boolean): Ran | null {
   const again = (afterMs: number) => ({ kind: 'again' as const, afterMs, progress: active.progress });
   if (error instanceof Fenced) return error.why === 'stale' ? { step: again(250), outcome: 'stale' } : { step: DONE, outcome: 'fenced' };
   if (error instanceof Unreachable) return { step: again(500), outcome: 'unreachable' };
@@ -205,7 +205,7 @@ function hinderedBy(error: unknown, { active, purse }: Pick<Run, 'active' | 'pur
   // A 429, or our own budget. The job waits without spending a try.
   if (error.kind === 'RateLimited') {
     const step = again(Math.max(50, error.retryAfterMs ?? 1000));
-    return { step: { ...step, calls: purse.made || active.calls }, outcome: 'rateLimited' };
+    return { step: { ...step, calls: prepaid.made || active.calls }, outcome: 'rateLimited' };
   }
   // Whoever waited for other credentials was woken when they came: a late refusal of the former ones would put it to sleep again.
   return error.kind === 'Unauthorized' && !isCurrent ? { step: again(50), outcome: 'unfinished' } : null;
@@ -243,10 +243,10 @@ interface Run {
   readonly former: Json;
   readonly tools: Tools;
   readonly ports: WorkerPorts;
-  readonly purse: Purse;
+  readonly prepaid: Prepaid;
 }
 
-function tryJob(data: JobData, { active, former, tools, ports, purse }: Run): Promise<JobResult<JobName>> {
+function tryJob(data: JobData, { active, former, tools, ports, prepaid }: Run): Promise<JobResult<JobName>> {
   const fence = fenceOf(data, active, ports);
   if ('vips' in tools) return runVipJob(data.job, { input: data.input as never, fence }, tools);
   const { provider, reader } = tools;
@@ -270,7 +270,7 @@ function tryJob(data: JobData, { active, former, tools, ports, purse }: Run): Pr
     fence,
     owner: ownerOf(data.actor),
     namespaces: namespacesFor(data.actor, data.input),
-    purse,
+    prepaid,
     named: async () => new Set([...(data.recorded ?? []), ...((await ports.namedBeside?.(cellOf(data.actor))) ?? [])]),
     clock: ports.clock,
     settings: ports.settings,

@@ -1,6 +1,6 @@
-import { atMost, list, refuse, text } from './fields.ts';
+import { atLeastOne, atMost, list, refuse, text } from './fields.ts';
 import { LIMITS } from './limits.ts';
-import { isWithin, type PortRange } from './port-range.ts';
+import { HIGHEST_PORT, isWithin, type PortRange } from './port-range.ts';
 import type { Port } from './types.ts';
 
 /** An entry of `allowedPorts`. */
@@ -41,11 +41,9 @@ const isPart = (range: PortRange, whole: PortRange): boolean => isWithin(range.f
 /** The limits of a spec. @throws InvalidSpec */
 export function portLimits(raw: Readonly<Record<string, unknown>>): PortLimits {
   const { allowedPorts: allowed, maxPorts: most } = raw;
-  if (most !== undefined && most !== null && !(typeof most === 'number' && Number.isSafeInteger(most) && most >= 1))
-    refuse('maxPorts must be a whole number of 1 or more');
   return {
     ...(allowed !== undefined && allowed !== null && { allowedPorts: allowedPorts(allowed) }),
-    ...(typeof most === 'number' && { maxPorts: most }),
+    ...(most !== undefined && most !== null && { maxPorts: atLeastOne(most, 'maxPorts') }),
   };
 }
 
@@ -56,13 +54,11 @@ function allowedPorts(raw: unknown): readonly AllowedPort[] {
   return entries.map((entry) => allowedPort(text(entry, 'spec.allowedPorts')));
 }
 
-const HIGHEST = 65_535;
-
 function allowedPort(entry: string): AllowedPort {
   const parts = /^(?:(?<protocol>tcp|udp)\/)?(?<first>[1-9]\d{0,4})(?:-(?<last>[1-9]\d{0,4}))?$/.exec(entry)?.groups;
   const first = Number(parts?.first);
   const last = Number(parts?.last ?? parts?.first);
-  if (!parts || first > last || last > HIGHEST)
+  if (!parts || first > last || last > HIGHEST_PORT)
     return refuse(
       `allowedPorts: "${entry}" must be a port or first-last within 1-65535, with or without its protocol, such as 443, 8000-8999 or udp/53`,
     );

@@ -41,3 +41,9 @@ export function tolerations(value: unknown, field: string, most: number): readon
     return { key: named('key'), operator: named('operator'), value: named('value'), effect: named('effect') };
   });
 }
+
+/** 1 when it is absent. @throws InvalidSpec */
+export function atLeastOne(raw: unknown, field: string): number {
+  if (raw === undefined || raw === null) return 1;
+  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 1 ? raw : refuse(`${field} must be a whole number of 1 or more`);
+}

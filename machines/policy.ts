@@ -1,5 +1,5 @@
 import { type PortLimits, portLimits } from './allowed-ports.ts';
-import { asRecord, InvalidSpec, list, number, refuse, text, tolerations } from './fields.ts';
+import { asRecord, atLeastOne, InvalidSpec, list, number, refuse, text, tolerations } from './fields.ts';
 import { checkTemplate } from './job-template.ts';
 import { LIMITS } from './limits.ts';
 import { namespaceSelector } from './namespaces.ts';
@@ -215,11 +215,6 @@ function sourcesOf(raw: unknown): readonly string[] | null {
   const listed = list(raw, 'spec.firewallSources').map((entry) => cidr(text(entry, 'spec.firewallSources'), 'firewallSources'));
   const sources = [...new Set(listed)].sort();
   return sources.length === 0 || JSON.stringify(sources) === ANYWHERE ? null : sources;
-}
-
-function atLeastOne(raw: unknown, field: string): number {
-  if (raw === undefined || raw === null) return 1;
-  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 1 ? raw : refuse(`${field} must be a whole number of 1 or more`);
 }
 
 const reclaimPolicy = (value: string): Policy['reclaim'] =>

@@ -1,7 +1,7 @@
 import type { JobInput, JobName, JobOutput, ProviderJobName } from '../../machines/jobs.ts';
 import type { Finding } from '../../machines/types.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
-import type { Call, CallOwner, Fence, Provider, Purpose, Purse } from '../ports/provider.ts';
+import type { Call, CallOwner, Fence, Prepaid, Provider, Purpose } from '../ports/provider.ts';
 import type { GroupAddresses } from '../ports/vip.ts';
 import type { Clock, Json } from '../ports.ts';
 import type { AddressReader } from './reader.ts';
@@ -50,7 +50,7 @@ export interface JobContext<N extends JobName> {
   readonly owner: CallOwner | null;
   /** Those for whose objects it runs; empty or absent for none. */
   readonly namespaces?: readonly string[];
-  readonly purse?: Purse;
+  readonly prepaid?: Prepaid;
   /** Addresses that other objects list, ask for or have got, as they are now; none, when absent. */
   readonly named?: () => Promise<ReadonlySet<string>>;
   readonly clock: Clock;
@@ -79,14 +79,14 @@ export const again = (afterMs: number, progress: Json): Again => ({
   progress,
 });
 
-type Caller = Pick<JobContext<JobName>, 'fence' | 'owner' | 'namespaces' | 'purse'>;
+type Caller = Pick<JobContext<JobName>, 'fence' | 'owner' | 'namespaces' | 'prepaid'>;
 
 /** A call for `purpose` that changes nothing. */
-export const read = ({ owner, namespaces, purse }: Omit<Caller, 'fence'>, purpose: Purpose): Call => ({
+export const read = ({ owner, namespaces, prepaid }: Omit<Caller, 'fence'>, purpose: Purpose): Call => ({
   purpose,
   ...(owner && { owner }),
   ...(namespaces && { namespaces }),
-  ...(purse && { purse }),
+  ...(prepaid && { prepaid }),
 });
 
 /** A call for `purpose` that changes something: fenced. */

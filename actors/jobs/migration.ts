@@ -282,7 +282,7 @@ const handOverIP: MigrationJobBody<'handOverIP'> = async ({ input, writer, fence
   return done({});
 };
 
-/** As it is found afterwards: where the kind is not served for now nothing is found, and nothing was taken off.
+/** As it is read back. While the kind is not served nothing can be read, and no finalizer was taken off.
  *  @throws ProviderError NotFound */
 async function letGo(writer: MigrationWriter, vip: ObjectRef, hold: Hold, fence: Fence): Promise<void> {
   await writer.letGo(vip, hold, fence);

@@ -16,7 +16,7 @@ export interface Leadership {
   /** The server on which `seenTerm` was opened; null when the Lease does not say so. */
   seenServer(): string | null;
   /** Which Lease bore `seenTerm`: one that was deleted and made anew is another. Null for none. */
-  seenOn(): string | null;
+  seenLease(): string | null;
   /** The Lease bears no term: it was made a moment ago. */
   isNew(): boolean;
   /** Writes `term` on the Lease, with the server on which it is to be opened beside it, provided nobody wrote since. @throws Unreachable; Fenced when the lease is not ours (any more) */

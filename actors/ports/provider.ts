@@ -27,11 +27,11 @@ export interface Call {
   /** For the sake of which namespaces it is made: one of them gives its turn of the request budget. Absent for none. */
   readonly namespaces?: readonly string[];
   /** Of the run of a job that makes it; absent elsewhere. */
-  readonly purse?: Purse;
+  readonly prepaid?: Prepaid;
 }
 
-/** What a run of a job has of the request budget. */
-export interface Purse {
+/** Calls that one run of a job has paid for ahead, out of the request budget. */
+export interface Prepaid {
   /** So many calls it pays for with its first one: as many as it could make last time, and one more. Else it would make the same ones each time, and never the next. */
   readonly atOnce: number;
   /** Calls that are paid for and not made yet. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type QueueBaseOptions, QueueKeys, type RedisConnection, RedisQueueBackend } from 'bullmq';
-import { readable } from './foreign.ts';
+import { sanitized } from './foreign.ts';
 import type { MarkerWait } from './markers.ts';
 
 /** How long a worker waits before it looks by itself, s: its markers and the watch tell it before. */
@@ -28,7 +28,7 @@ export class SharedBackend extends RedisQueueBackend {
 
   override execCommand(...sent: Parameters<RedisQueueBackend['execCommand']>): unknown {
     const answer = super.execCommand(...sent);
-    return HANDING_OUT.has(sent[1]) ? answer.then(readable) : answer;
+    return HANDING_OUT.has(sent[1]) ? answer.then(sanitized) : answer;
   }
 
   /** BullMQ would ask again at once, thousands of times a second while Redis takes no writes. */

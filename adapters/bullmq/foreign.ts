@@ -52,7 +52,7 @@ return foreign
 const AS_JSON: ReadonlySet<string> = new Set(['opts', 'progress', 'parent']);
 
 /** The answer of a script that hands out a job, with nothing in the place of what BullMQ could not read of it: it would throw, and be handed the same job again and again. */
-export function readable(answer: unknown): unknown {
+export function sanitized(answer: unknown): unknown {
   const [job] = Array.isArray(answer) ? (answer as unknown[]) : [];
   if (!Array.isArray(job)) return answer;
   for (let at = 0; at < job.length; at += 2) if (AS_JSON.has(job[at]) && !isFields(parsed(job[at + 1]))) job[at + 1] = '{}';

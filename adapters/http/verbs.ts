@@ -40,8 +40,8 @@ export function withoutSecrets(error: unknown, what: string): unknown {
 
 /** Resolves when `requests` of the verb are paid for. @throws ProviderError RateLimited when the budget does not allow them now; Unavailable */
 export async function pay(budget: Budget, verb: Verb, requests = 1): Promise<void> {
-  const { purpose, namespaces, purse = { atOnce: 1, left: 0, made: 0 } } = verb.call;
-  const missing = Math.max(requests - purse.left, purse.made === 0 ? purse.atOnce : 0);
+  const { purpose, namespaces, prepaid = { atOnce: 1, left: 0, made: 0 } } = verb.call;
+  const missing = Math.max(requests - prepaid.left, prepaid.made === 0 ? prepaid.atOnce : 0);
   const waitMs =
     missing <= 0
       ? 0
@@ -50,8 +50,8 @@ export async function pay(budget: Budget, verb: Verb, requests = 1): Promise<voi
           throw new ProviderError('Unavailable', `${verb.what}: the request budget cannot be read${why}`, { cause });
         });
   if (waitMs > 0) throw new ProviderError('RateLimited', `${verb.what}: the request budget is spent`, { retryAfterMs: waitMs });
-  purse.left += Math.max(0, missing) - requests;
-  purse.made += requests;
+  prepaid.left += Math.max(0, missing) - requests;
+  prepaid.made += requests;
 }
 
 /** Nobody sends with this token for so long; that it cannot be said to the others is no reason to fail. */

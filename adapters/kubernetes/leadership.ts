@@ -41,7 +41,7 @@ export class LeaseElection implements Leadership {
   #stopped = false;
   #seenTerm = 0;
   #seenServer: string | null = null;
-  #seenOn: string | null = null;
+  #seenLease: string | null = null;
   /** When a change of the Lease was seen, monotonic ms: others' leases end so long after it, at the latest. */
   #changeSeenAt = Number.NEGATIVE_INFINITY;
   /** A time, monotonic ms, at which the last renewal had certainly not been made yet: nobody can have counted from an earlier one. */
@@ -77,8 +77,8 @@ export class LeaseElection implements Leadership {
     return this.#seenServer;
   }
 
-  seenOn(): string | null {
-    return this.#seenOn;
+  seenLease(): string | null {
+    return this.#seenLease;
   }
 
   isNew(): boolean {
@@ -247,7 +247,7 @@ export class LeaseElection implements Leadership {
   #keep(lease: Lease | null): void {
     this.#lease = lease;
     if (lease === null || termOf(lease) === 0) return;
-    [this.#seenTerm, this.#seenServer, this.#seenOn] = [termOf(lease), serverOf(lease), lease.metadata.uid ?? null];
+    [this.#seenTerm, this.#seenServer, this.#seenLease] = [termOf(lease), serverOf(lease), lease.metadata.uid ?? null];
   }
 
   /** A renewal sent at `sentAt` was accepted: leads until the deadline after it. */

@@ -14,7 +14,7 @@ export class LoneLeadership implements Leadership {
   #lease: Lease | null = null;
   #seenTerm = 0;
   #seenServer: string | null = null;
-  #seenOn: string | null = null;
+  #seenLease: string | null = null;
   #released = false;
   #cancel: () => void = () => undefined;
 
@@ -50,8 +50,8 @@ export class LoneLeadership implements Leadership {
     return this.#seenServer;
   }
 
-  seenOn(): string | null {
-    return this.#seenOn;
+  seenLease(): string | null {
+    return this.#seenLease;
   }
 
   isNew(): boolean {
@@ -99,6 +99,6 @@ export class LoneLeadership implements Leadership {
   #keep(lease: Lease | null): void {
     this.#lease = lease;
     if (lease === null || termOf(lease) === 0) return;
-    [this.#seenTerm, this.#seenServer, this.#seenOn] = [termOf(lease), serverOf(lease), lease.metadata.uid ?? null];
+    [this.#seenTerm, this.#seenServer, this.#seenLease] = [termOf(lease), serverOf(lease), lease.metadata.uid ?? null];
   }
 }

@@ -119,7 +119,7 @@ export const memoryLease = (
       },
       seenTerm: () => seen,
       seenServer: () => server,
-      seenOn: () => on,
+      seenLease: () => on,
       isNew: () => lease.term === 0,
       writeTerm: async (term, opensOn) => {
         await Promise.resolve();

@@ -35,7 +35,7 @@ function contender({ onLease = 0, isNew = true, shown = [] as readonly number[] 
       holder: () => 'me',
       seenTerm: () => onLease,
       seenServer: () => null,
-      seenOn: () => null,
+      seenLease: () => null,
       isNew: () => isNew,
       writeTerm: async () => undefined,
     },

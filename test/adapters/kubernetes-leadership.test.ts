@@ -269,18 +269,18 @@ describe('the term', () => {
     const one = candidate('one');
     await one.start();
     await one.leadership.writeTerm(1, null);
-    const written = one.leadership.seenOn();
+    const written = one.leadership.seenLease();
     server.lease = null;
     await clock.advance(2_500);
-    expect(one.leadership.seenOn()).toBe(written);
+    expect(one.leadership.seenLease()).toBe(written);
     const two = candidate('two');
     await two.start();
-    expect([two.leadership.seenTerm(), two.leadership.seenOn()]).toEqual([0, null]);
+    expect([two.leadership.seenTerm(), two.leadership.seenLease()]).toEqual([0, null]);
     await clock.advance(5_000);
     await two.leadership.writeTerm(1, null);
     await clock.advance(2_500);
-    expect([one.leadership.seenTerm(), one.leadership.seenOn()]).toEqual([1, two.leadership.seenOn()]);
-    expect(one.leadership.seenOn()).not.toBe(written);
+    expect([one.leadership.seenTerm(), one.leadership.seenLease()]).toEqual([1, two.leadership.seenLease()]);
+    expect(one.leadership.seenLease()).not.toBe(written);
   });
 
   test('is refused to one who does not lead, or who was overtaken', async () => {

@@ -185,16 +185,16 @@ describe('a lease', () => {
     const told: string[] = [];
     const a = await contend(lease, 'a', told);
     await a.writeTerm(7, 'one');
-    const on = a.seenOn();
+    const on = a.seenLease();
     lease.delete();
-    expect(a.seenOn()).toBe(on);
+    expect(a.seenLease()).toBe(on);
     expect([a.seenTerm(), a.seenServer(), a.isNew()]).toEqual([7, 'one', true]);
     const b = await contend(lease, 'b', told);
     await clock.advance(4_000);
     expect([a.seenTerm(), b.seenTerm()]).toEqual([7, 0]);
     await b.writeTerm(2, null);
     expect([a.seenTerm(), a.seenServer(), a.isNew()]).toEqual([2, null, false]);
-    expect(a.seenOn()).not.toBe(on);
+    expect(a.seenLease()).not.toBe(on);
   });
 
   test('of a process that died runs out, and one that is given up does not need to', async () => {
