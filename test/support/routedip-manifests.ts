@@ -94,6 +94,11 @@ const policies = (make: (spec: Fields) => KubeObject): readonly Wrong[] => [
   wrong('half an address a node', make({ perNodeIPLimit: 1.5 }), /spec\.perNodeIPLimit: Invalid value/),
   ...RANGES.map((range) => wrong(`the range ${range}`, make({ nodePortRange: range }), PATTERN, RANGE)),
   ...['40000-30000', '30000+40000'].map((range) => wrong(`the range ${range}`, make({ nodePortRange: range }), null, RANGE)),
+  ...['0', '80-', '65536', '1-65536', 'sctp/80', 'TCP/80', '080', '80,81', ' 80'].map((port) =>
+    wrong(`the port "${port}"`, make({ allowedPorts: [port] }), PATTERN),
+  ),
+  wrong('no port that is allowed', make({ allowedPorts: [] }), /spec\.allowedPorts in body should have at least 1 items/),
+  wrong('no port at most', make({ maxPorts: 0 }), /spec\.maxPorts in body should be greater than or equal to 1/),
   wrong('a reclaim policy that nobody knows', make({ routedIPReclaimPolicy: 'Recycle' }), /spec\.routedIPReclaimPolicy: Unsupported value/),
   wrong('a taint that evicts', make({ taintEffect: 'NoExecute' }), /spec\.taintEffect: Unsupported value: "NoExecute"/),
   wrong('an election of the oldest', make({ electionPolicy: 'Oldest' }), /spec\.electionPolicy: Unsupported value: "Oldest"/),

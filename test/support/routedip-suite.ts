@@ -150,6 +150,15 @@ export const describeRoutedIPKinds = (running: () => Server): void => {
     await server.send(await pathOf(server, object), { method: 'DELETE' });
   });
 
+  test('ports are accepted with and without their protocol, alone and from one to another', async () => {
+    const limits = { allowedPorts: ['22', '443-443', '8000-8999', 'tcp/65535', 'udp/1-65535'], maxPorts: 3 };
+    const object = routedIPClass(limits);
+    const { status, body } = await apply(server, object);
+    expect(body.spec).toMatchObject(limits);
+    expect(status).toBe(201);
+    await server.send(await pathOf(server, object), { method: 'DELETE' });
+  });
+
   test('a template keeps every field of a JobSpec, also those that are described nowhere', async () => {
     const pod = {
       restartPolicy: 'OnFailure',
