@@ -8,9 +8,10 @@ import { portText } from '../../machines/port.ts';
 import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
 import { FirewallMemory } from './firewall-memory.ts';
+import { FirewallPairs } from './firewall-pairs.ts';
 import { cellsLeaving, isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
 import { FirewallTold } from './firewall-told.ts';
-import type { OperatorProcess, World } from './world.ts';
+import type { World } from './world.ts';
 
 /** What must hold at every moment of firewalls in which RoutedIPs have something opened. */
 export type FirewallRule =
@@ -30,13 +31,6 @@ export type Records = ReadonlyMap<ActorId, ActorRecord>;
 
 /** A port or a node of a firewall, as text. */
 type Item = string;
-
-const CHANGES: ReadonlySet<string> = new Set([
-  'addRoutedIPFirewallPort',
-  'addRoutedIPFirewallNode',
-  'deleteRoutedIPFirewallPort',
-  'deleteRoutedIPFirewallNode',
-]);
 
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
@@ -58,12 +52,9 @@ export class FirewallRules {
   /** Addresses for which the order was changed, until they have come to rest: what is under way then goes on in the order in which it was begun. */
   readonly #reordered = new Set<ActorId>();
   readonly #assigns: FirewallAssigns;
-  #alive: readonly OperatorProcess[] = [];
-  /** When it was last seen that a process had ended, virtual ms. */
-  #endedAt = Number.NEGATIVE_INFINITY;
-  /** The last term in which anything was decided, and how many calls had been sent before. */
+  readonly #pairs: FirewallPairs;
+  /** The last term in which anything was decided. */
   #term = 0;
-  #sentBefore = 0;
   #isByHand = false;
   /** By firewall: what the operator added and need not know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
@@ -75,6 +66,7 @@ export class FirewallRules {
     this.#world = world;
     this.#memory = new FirewallMemory(world, statuses);
     this.#told = new FirewallTold(world);
+    this.#pairs = new FirewallPairs(world);
     const { invariants } = world;
     const { turnSaved, forget } = invariants;
     invariants.turnSaved = (turn) => {
@@ -151,7 +143,8 @@ export class FirewallRules {
 
   #look({ transitions, term }: SavedTurn): void {
     if (term > this.#term) {
-      [this.#term, this.#sentBefore] = [term, this.#world.provider.calls.length];
+      this.#term = term;
+      this.#pairs.begin();
       this.#memory.begin();
     }
     this.#forget(this.#memory.lost());
@@ -159,6 +152,7 @@ export class FirewallRules {
     for (const transition of transitions) {
       if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
       if (transition.chart === 'firewall') this.#told.told(transition.actor);
+      if (transition.chart === 'firewall') this.#pairs.look(transition);
       if (transition.chart === 'firewall' && transition.after) this.#noteClaims(transition.actor, transition.after);
     }
   }
@@ -266,7 +260,7 @@ export class FirewallRules {
     // From here on a change is pending, maybe after a while in which none was.
     this.#noteForce();
     if (this.#isByHand) return arrive();
-    this.#checkAlone(firewall);
+    this.#checkPair(firewall);
     const missing = items.filter((item) => !this.#has(firewall, item));
     const answer = arrive();
     const added = this.#added.get(firewall) ?? new Set();
@@ -288,7 +282,7 @@ export class FirewallRules {
   #removes<T>(firewall: string, items: readonly Item[], arrive: () => T): T {
     this.#noteForce();
     if (this.#isByHand) return arrive();
-    this.#checkAlone(firewall);
+    this.#checkPair(firewall);
     const present = items.filter((item) => this.#has(firewall, item));
     const added = this.#added.get(firewall) ?? new Set();
     // What was under way when all records were lost goes on.
@@ -340,25 +334,6 @@ export class FirewallRules {
       );
   }
 
-  /** A call of a process that has ended may be on its way beside one of the next. */
-  #checkAlone(firewall: string): void {
-    const { clock, provider, processes, startedAt } = this.#world;
-    if (this.#alive.some(({ dead }) => dead)) this.#endedAt = clock.monotonic();
-    this.#endedAt = Math.max(this.#endedAt, startedAt);
-    this.#alive = processes;
-    const under = provider.calls.filter(
-      ({ verb, args, result, at }) => CHANGES.has(verb) && args[0] === firewall && result === 'sent' && at > this.#endedAt,
-    );
-    // What two terms add, or what both remove, does not depend on which of them comes first.
-    const isOneWay = new Set(under.map(({ verb }) => verb.startsWith('add'))).size === 1;
-    const own = isOneWay ? provider.calls.slice(this.#sentBefore).filter((call) => under.includes(call)) : under;
-    if (processes.length === 1 && own.length > 1)
-      this.#note(
-        'one change of a firewall at a time',
-        `${under.map(({ verb, at }) => `${verb} of ${at}`).join(' and ')} go on in ${firewall}`,
-      );
-  }
-
   // ---------------------------------------------------------------- within
 
   #presentIn(firewall: string): ReadonlySet<Item> {
@@ -389,6 +364,11 @@ export class FirewallRules {
     const left = leaving.flatMap((each) => [...(this.#claimed.get(`${each} ${firewall}`) ?? [])]);
     const needed = served.flatMap(({ ports, node }) => [...ports, node.providerID]);
     return new Set([...needed, ...left, ...this.#told.claimedByOthers(firewall, cell)]);
+  }
+
+  #checkPair(firewall: string): void {
+    const pair = this.#pairs.in(firewall);
+    if (pair) this.#note('one change of a firewall at a time', `${pair} go on in ${firewall}`);
   }
 
   #note(rule: FirewallRule, text: string): void {
