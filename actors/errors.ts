@@ -74,6 +74,14 @@ export class Unreachable extends Error {
   }
 }
 
+/** The API server refuses the write for what it is: it helps to repeat it only once somebody has changed the object, or what is allowed. */
+export class Refused extends Unreachable {
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = 'Refused';
+  }
+}
+
 /** `error` as the data that a chart is told. An error that no adapter classified counts as unavailable with unknown outcome: the careful reading. */
 export function failureOf(error: unknown): JobFailure {
   if (error instanceof ProviderError) {

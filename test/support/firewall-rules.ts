@@ -7,7 +7,7 @@ import type { AddressContext } from '../../machines/ip-context.ts';
 import { portText } from '../../machines/port.ts';
 import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
-import { FirewallMemory } from './firewall-memory.ts';
+import { FirewallKnown } from './firewall-known.ts';
 import { FirewallPairs } from './firewall-pairs.ts';
 import { cellsLeaving, isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
 import { FirewallTold } from './firewall-told.ts';
@@ -58,13 +58,13 @@ export class FirewallRules {
   #isByHand = false;
   /** By firewall: what the operator added and need not know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
-  readonly #memory: FirewallMemory;
+  readonly #known: FirewallKnown;
   readonly #told: FirewallTold;
 
   /** `statuses`: of the RoutedIPs that are there. */
   constructor(world: World, statuses: () => Iterable<unknown>) {
     this.#world = world;
-    this.#memory = new FirewallMemory(world, statuses);
+    this.#known = new FirewallKnown(world, statuses);
     this.#told = new FirewallTold(world);
     this.#pairs = new FirewallPairs(world);
     const { invariants } = world;
@@ -76,16 +76,15 @@ export class FirewallRules {
     invariants.forget = () => {
       this.#told.forget();
       forget.call(invariants);
-      this.#memory.empty();
-      this.#forget(this.#added);
+      this.#known.empty();
+      this.#forgetBut((firewall) => this.#known.shownIn(firewall));
     };
     this.#assigns = new FirewallAssigns(world, (firewall) => this.#inForce.get(firewall) ?? this.#presentIn(firewall));
     this.#watchCloud();
   }
 
-  /** What was added to the firewall before all records of it were lost, when it did not stand in a status yet. */
+  /** What was added to the firewall before all that told of it was lost. */
   unknownIn(firewall: string): readonly Item[] {
-    this.#forget(this.#memory.lost());
     return [...(this.#unknown.get(firewall) ?? [])].filter((item) => this.#has(firewall, item)).sort();
   }
 
@@ -110,8 +109,9 @@ export class FirewallRules {
     }
   }
 
-  /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of. */
+  /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of, and its status tells nobody any more. */
   forced(cell: ActorId): void {
+    this.#forgetBut((firewall) => [...this.#known.shownIn(firewall), ...this.#known.storedIn(firewall)]);
     for (const key of [...this.#claimed.keys()]) if (key.startsWith(`${cell} `)) this.#claimed.delete(key);
     for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
   }
@@ -145,9 +145,7 @@ export class FirewallRules {
     if (term > this.#term) {
       this.#term = term;
       this.#pairs.begin();
-      this.#memory.begin();
     }
-    this.#forget(this.#memory.lost());
     this.#noteForce();
     for (const transition of transitions) {
       if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
@@ -198,11 +196,11 @@ export class FirewallRules {
     else this.#served.delete(actor);
   }
 
-  /** All that is remembered from here on is what a status says: it is written beside the calls, not before them. */
-  #forget(all: ReadonlyMap<string, ReadonlySet<Item>>): void {
-    for (const [firewall, added] of all) {
-      const shown = this.#memory.shownIn(firewall);
-      const lost = [...added].filter((item) => !shown.includes(item) && this.#has(firewall, item));
+  /** What nothing tells of any more nobody has to remove. */
+  #forgetBut(tellsOf: (firewall: string) => readonly Item[]): void {
+    for (const [firewall, added] of this.#added) {
+      const told = tellsOf(firewall);
+      const lost = [...added].filter((item) => !told.includes(item) && this.#has(firewall, item));
       this.#unknown.set(firewall, new Set([...(this.#unknown.get(firewall) ?? []), ...lost]));
     }
   }
@@ -267,14 +265,13 @@ export class FirewallRules {
     this.#added.set(firewall, added);
     const unknown = this.#unknown.get(firewall) ?? new Set();
     this.#unknown.set(firewall, unknown);
-    const isSure = this.#memory.knowsCall(firewall);
-    const shown = this.#memory.shownIn(firewall);
+    const isSure = this.#known.knowsCall(firewall);
+    const shown = this.#known.shownIn(firewall);
     for (const item of missing) {
       added.add(item);
       if (isSure || shown.includes(item)) unknown.delete(item);
       else unknown.add(item);
     }
-    this.#memory.adds(firewall, missing);
     this.#noteForce();
     return answer;
   }
