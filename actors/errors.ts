@@ -54,6 +54,14 @@ export class ListOutOfDate extends ProviderError {
   }
 }
 
+/** The VirtualIP is gone, or its kind is not served for now: what is heard of it next tells which. */
+export class VirtualIPNotFound extends ProviderError {
+  constructor(name: string) {
+    super('NotFound', `VirtualIP "${name}" not found`);
+    this.name = 'VirtualIPNotFound';
+  }
+}
+
 /** This process may not send for this command. Nothing was sent. */
 export class Fenced extends Error {
   /** `superseded`: the command is no longer waited for, for good. `stale`: what this process knows is too old to tell; looking again may help. */
@@ -93,6 +101,7 @@ export function failureOf(error: unknown): JobFailure {
       unknownOutcome,
       ...(reason && { reason }),
       ...(error instanceof ListOutOfDate && { listsAnew: true }),
+      ...(error instanceof VirtualIPNotFound && { objectNotFound: true }),
     };
   }
   const message = readable(error instanceof Error ? error.message : String(error));
