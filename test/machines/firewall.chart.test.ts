@@ -118,7 +118,7 @@ test('a node that only keeps what is open on it is neither opened nor closed bef
   const play = (...events: readonly MachineEvent[]): Step =>
     events.reduce((now, event) => step(chart, now.snapshot, event), begin(chart, input));
   const opening = play(words.webOpens, words.bare);
-  expect((opening.snapshot.context as FirewallContext).owned.nodes).toEqual(['a', 'z'].map(providerIDOf));
+  expect((opening.snapshot.context as FirewallContext).owned.nodes).toEqual(['a', 'z'].map((name) => providerIDOf(name)));
   const asked = opening.starts[0]?.input as FirewallInput;
   expect(asked.claims.map(({ node }) => node.name)).not.toContain('k');
   const pruning = play(words.apiOpens, words.bare, words.opened, words.apiLeaves);
