@@ -21,6 +21,12 @@ export class LedRoutedIPs {
     else if (!this.#deleted.has(uid)) this.#deleted.set(uid, isAsked(uid));
   }
 
+  /** The name of the class by which he has served the RoutedIP of that uid; empty for an issuer, null for none. */
+  servedBy(uid: string): string | null {
+    const source = [...this.#contexts.values()].find(({ ref }) => ref.uid === uid)?.spec?.exposes?.source;
+    return source ? (source.kind === 'RoutedIPIssuer' ? '' : source.name) : null;
+  }
+
   lastOf(actor: ActorId): PoolContext | undefined {
     return this.#contexts.get(actor);
   }

@@ -31,9 +31,7 @@ const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 
 /** The nodes that it holds, or is to get. */
-const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [
-  ...new Set([elected, assigned].flatMap((node) => node?.name ?? [])),
-];
+const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [elected, assigned].flatMap((node) => node?.name ?? []);
 
 /** Looks at every turn, at every call that makes, moves or deletes an address, and at every object that goes. */
 export class RoutedRules {
@@ -41,8 +39,8 @@ export class RoutedRules {
   readonly #violations: { readonly rule: RoutedRule; readonly at: number; readonly text: string }[] = [];
   readonly #world: World;
   readonly #objects = new Map<ActorId, PoolObject>();
-  readonly #classes = new SeenClasses();
   readonly #led = new LedRoutedIPs();
+  readonly #classes = new SeenClasses(this.#led);
   /** How many addresses were made for an object, by uid. */
   readonly #made = new Map<string, Set<Address>>();
   /** By address that was made: those that may have asked for it. Another object may bear the name of one that is gone. */
@@ -186,6 +184,7 @@ export class RoutedRules {
       },
       poolGone: (ref) => void (ref.kind === 'RoutedIP' && this.#gone(ref)),
       clusterObserved: () => undefined,
+      policyGone: (ref) => this.#classes.remove(ref),
       policyObserved: (policy) => {
         this.#classes.put(policy);
         if (this.#world.processes.some(({ supervisor }) => supervisor.leading)) return;
