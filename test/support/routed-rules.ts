@@ -39,8 +39,8 @@ export class RoutedRules {
   readonly #violations: { readonly rule: RoutedRule; readonly at: number; readonly text: string }[] = [];
   readonly #world: World;
   readonly #objects = new Map<ActorId, PoolObject>();
-  readonly #led = new LedRoutedIPs();
-  readonly #classes = new SeenClasses(this.#led);
+  readonly #led: LedRoutedIPs;
+  readonly #classes: SeenClasses;
   /** How many addresses were made for an object, by uid. */
   readonly #made = new Map<string, Set<Address>>();
   /** By address that was made: those that may have asked for it. Another object may bear the name of one that is gone. */
@@ -67,6 +67,8 @@ export class RoutedRules {
   constructor(world: World) {
     this.#world = world;
     this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => world.cluster.pool(ref)?.status));
+    this.#led = new LedRoutedIPs(world);
+    this.#classes = new SeenClasses(this.#led);
     const { invariants } = world;
     const { turnSaved } = invariants;
     invariants.turnSaved = (turn) => {
@@ -187,7 +189,7 @@ export class RoutedRules {
       policyGone: (ref) => this.#classes.remove(ref),
       policyObserved: (policy) => {
         this.#classes.put(policy);
-        if (this.#world.processes.some(({ supervisor }) => supervisor.leading)) return;
+        if (this.#led.isHearing()) return;
         // What whoever led before has stored of a deletion goes on as it was decided.
         const isHeard = ({ ref }: PoolObject): boolean => saysDeleted(this.#world.invariants.records.get(cellOf(ref)), ref);
         for (const object of this.#objects.values()) if (object.deleting && !isHeard(object)) this.#noteAsked(object);
@@ -340,8 +342,7 @@ export class RoutedRules {
    *  was told, and what its class said then. */
   #wasToDelete({ ref, generation }: PoolObject): boolean {
     const context = this.#poolOf(cellOf(ref)) ?? this.#led.lastOf(cellOf(ref));
-    const isLed = this.#world.processes.some(({ supervisor }) => supervisor.leading);
-    const isOlder = context !== undefined && (!isLed || context.generation < generation || context.error !== null);
+    const isOlder = context !== undefined && (!this.#led.isHearing() || context.generation < generation || context.error !== null);
     return isOlder && context.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
   }
 
