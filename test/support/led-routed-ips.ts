@@ -3,12 +3,36 @@ import type { ActorRecord } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { ActorId } from '../../machines/types.ts';
+import type { World } from './world.ts';
 
 /** What whoever led last knew and decided of RoutedIPs. He knows it still, and his calls are on their way, when the store has lost it. */
 export class LedRoutedIPs {
+  readonly #world: World;
+  #isStoreDown = false;
   readonly #contexts = new Map<ActorId, PoolContext>();
   /** Those whose deletion was heard of, by uid: whether their address was to go with them, as their class said then. */
   readonly #deleted = new Map<string, boolean>();
+
+  constructor(world: World) {
+    this.#world = world;
+    const { store } = world;
+    const { goDown, comeBack } = store;
+    store.goDown = () => {
+      this.#isStoreDown = true;
+      goDown();
+    };
+    store.comeBack = () => {
+      this.#isStoreDown = false;
+      comeBack();
+    };
+  }
+
+  /** Somebody leads, and what he hears has its effect. */
+  isHearing(): boolean {
+    return this.#world.processes.some(
+      ({ supervisor, store }) => supervisor.leading && (!this.#isStoreDown || store.isFleeting?.() === true),
+    );
+  }
 
   /** `isAsked`: whether the class says of the object of that uid that its address is to go. */
   note({ actor, after }: Transition, isAsked: (uid: string) => boolean): void {
@@ -19,6 +43,11 @@ export class LedRoutedIPs {
     // Whoever finds no records decides anew.
     if (!isStopping(after)) this.#deleted.delete(uid);
     else if (!this.#deleted.has(uid)) this.#deleted.set(uid, isAsked(uid));
+  }
+
+  /** Whether a class or an issuer has served the RoutedIP of that uid, by its kind; null for neither. */
+  servedBy(uid: string): string | null {
+    return [...this.#contexts.values()].find(({ ref }) => ref.uid === uid)?.spec?.exposes?.source?.kind ?? null;
   }
 
   lastOf(actor: ActorId): PoolContext | undefined {

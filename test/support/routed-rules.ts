@@ -31,9 +31,7 @@ const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 
 /** The nodes that it holds, or is to get. */
-const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [
-  ...new Set([elected, assigned].flatMap((node) => node?.name ?? [])),
-];
+const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [elected, assigned].flatMap((node) => node?.name ?? []);
 
 /** Looks at every turn, at every call that makes, moves or deletes an address, and at every object that goes. */
 export class RoutedRules {
@@ -41,8 +39,8 @@ export class RoutedRules {
   readonly #violations: { readonly rule: RoutedRule; readonly at: number; readonly text: string }[] = [];
   readonly #world: World;
   readonly #objects = new Map<ActorId, PoolObject>();
-  readonly #classes = new SeenClasses();
-  readonly #led = new LedRoutedIPs();
+  readonly #led: LedRoutedIPs;
+  readonly #classes: SeenClasses;
   /** How many addresses were made for an object, by uid. */
   readonly #made = new Map<string, Set<Address>>();
   /** By address that was made: those that may have asked for it. Another object may bear the name of one that is gone. */
@@ -69,6 +67,8 @@ export class RoutedRules {
   constructor(world: World) {
     this.#world = world;
     this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => world.cluster.pool(ref)?.status));
+    this.#led = new LedRoutedIPs(world);
+    this.#classes = new SeenClasses(this.#led);
     const { invariants } = world;
     const { turnSaved } = invariants;
     invariants.turnSaved = (turn) => {
@@ -186,9 +186,10 @@ export class RoutedRules {
       },
       poolGone: (ref) => void (ref.kind === 'RoutedIP' && this.#gone(ref)),
       clusterObserved: () => undefined,
+      policyGone: (ref) => this.#classes.remove(ref),
       policyObserved: (policy) => {
         this.#classes.put(policy);
-        if (this.#world.processes.some(({ supervisor }) => supervisor.leading)) return;
+        if (this.#led.isHearing()) return;
         // What whoever led before has stored of a deletion goes on as it was decided.
         const isHeard = ({ ref }: PoolObject): boolean => saysDeleted(this.#world.invariants.records.get(cellOf(ref)), ref);
         for (const object of this.#objects.values()) if (object.deleting && !isHeard(object)) this.#noteAsked(object);
@@ -341,8 +342,7 @@ export class RoutedRules {
    *  was told, and what its class said then. */
   #wasToDelete({ ref, generation }: PoolObject): boolean {
     const context = this.#poolOf(cellOf(ref)) ?? this.#led.lastOf(cellOf(ref));
-    const isLed = this.#world.processes.some(({ supervisor }) => supervisor.leading);
-    const isOlder = context !== undefined && (!isLed || context.generation < generation || context.error !== null);
+    const isOlder = context !== undefined && (!this.#led.isHearing() || context.generation < generation || context.error !== null);
     return isOlder && context.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
   }
 
