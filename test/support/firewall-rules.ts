@@ -385,7 +385,8 @@ export class FirewallRules {
     const leaving = cellsLeaving(firewall, this.#world.invariants.records).filter((each) => each !== cell);
     const left = leaving.flatMap((each) => [...(this.#claimed.get(`${each} ${firewall}`) ?? [])]);
     const needed = served.flatMap(({ ports, node }) => [...ports, node.providerID]);
-    return new Set([...needed, ...left, ...this.#told.claimedByOthers(firewall, cell)]);
+    // What was opened for several stands in the status of one who needs it still.
+    return new Set([...needed, ...left, ...this.#told.claimedByOthers(firewall, cell), ...this.#known.shownIn(firewall)]);
   }
 
   #note(rule: FirewallRule, text: string): void {
