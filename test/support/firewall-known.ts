@@ -9,8 +9,8 @@ import type { World } from './world.ts';
 export class FirewallKnown {
   readonly #world: World;
   readonly #statuses: () => Iterable<unknown>;
-  /** When all records were lost last, virtual ms. */
-  #emptiedAt = Number.NEGATIVE_INFINITY;
+  /** When some of that was lost last, virtual ms. */
+  #lostAt = Number.NEGATIVE_INFINITY;
 
   /** `statuses`: of the RoutedIPs that are there. */
   constructor(world: World, statuses: () => Iterable<unknown>) {
@@ -18,9 +18,9 @@ export class FirewallKnown {
     this.#statuses = statuses;
   }
 
-  /** All records are lost. */
-  empty(): void {
-    this.#emptiedAt = this.#world.clock.monotonic();
+  /** All records are lost, or the status of a RoutedIP that somebody let go at once. */
+  lose(): void {
+    this.#lostAt = this.#world.clock.monotonic();
   }
 
   shownIn(firewall: string): readonly string[] {
@@ -37,10 +37,10 @@ export class FirewallKnown {
     });
   }
 
-  /** What was sent to add something before all records were lost may arrive when nobody knows of it any more. */
+  /** What was sent to add something before that may arrive when nobody knows of it any more. */
   knowsCall(firewall: string): boolean {
     const writes = this.#world.provider.writes();
     const sent = writes.findLast(({ verb, args }) => verb.startsWith('addRoutedIPFirewall') && args[0] === firewall);
-    return sent === undefined || sent.at > this.#emptiedAt;
+    return sent === undefined || sent.at > this.#lostAt;
   }
 }

@@ -84,7 +84,7 @@ export class FirewallRules {
     invariants.forget = () => {
       this.#told.forget();
       forget.call(invariants);
-      this.#known.empty();
+      this.#known.lose();
       this.#forgetBut((firewall) => this.#known.shownIn(firewall));
     };
     this.#assigns = new FirewallAssigns(world, (firewall) => this.#inForce.get(firewall) ?? this.#presentIn(firewall));
@@ -119,6 +119,7 @@ export class FirewallRules {
 
   /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of, and its status tells nobody any more. */
   forced(cell: ActorId): void {
+    this.#known.lose();
     this.#forgetBut((firewall) => [...this.#known.shownIn(firewall), ...this.#known.storedIn(firewall)]);
     for (const key of [...this.#claimed.keys()]) if (key.startsWith(`${cell} `)) this.#claimed.delete(key);
     for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
