@@ -2,18 +2,19 @@ import type { ActorRecord } from '../../actors/ports.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import { isFirewall } from '../../machines/firewall-id.ts';
 import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
+import type { ActorId } from '../../machines/types.ts';
 import { nameOf } from './firewall-served.ts';
 import type { World } from './world.ts';
 
 /** What tells whoever leads next what the operator has added to firewalls: the records in the store, and statuses, which name it before it is added while there is no store. */
 export class FirewallKnown {
   readonly #world: World;
-  readonly #statuses: () => Iterable<unknown>;
+  readonly #statuses: () => Iterable<readonly [ActorId, unknown]>;
   /** When some of that was lost last, virtual ms. */
   #lostAt = Number.NEGATIVE_INFINITY;
 
   /** `statuses`: of the RoutedIPs that are there. */
-  constructor(world: World, statuses: () => Iterable<unknown>) {
+  constructor(world: World, statuses: () => Iterable<readonly [ActorId, unknown]>) {
     this.#world = world;
     this.#statuses = statuses;
   }
@@ -23,8 +24,10 @@ export class FirewallKnown {
     this.#lostAt = this.#world.clock.monotonic();
   }
 
-  shownIn(firewall: string): readonly string[] {
-    const rules = [...this.#statuses()].flatMap(ownedRules).filter((each) => nameOf(each.firewall) === firewall);
+  /** `by`: in the status of that one alone. */
+  shownIn(firewall: string, by: ActorId | null = null): readonly string[] {
+    const statuses = [...this.#statuses()].flatMap(([cell, status]) => (by === null || cell === by ? [status] : []));
+    const rules = statuses.flatMap(ownedRules).filter((each) => nameOf(each.firewall) === firewall);
     return rules.flatMap(({ owned }) => [...owned.ports, ...owned.nodes]);
   }
 

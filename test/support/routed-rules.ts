@@ -8,7 +8,7 @@ import { isCreating, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
-import { LedRoutedIPs, saysDeleted } from './led-routed-ips.ts';
+import { LedRoutedIPs } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
 import { providerIDOf, type World } from './world.ts';
 
@@ -68,7 +68,7 @@ export class RoutedRules {
 
   constructor(world: World) {
     this.#world = world;
-    this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => world.cluster.pool(ref)?.status));
+    this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => [cellOf(ref), world.cluster.pool(ref)?.status]));
     const { invariants } = world;
     const { turnSaved } = invariants;
     invariants.turnSaved = (turn) => {
@@ -189,9 +189,8 @@ export class RoutedRules {
       policyObserved: (policy) => {
         this.#classes.put(policy);
         if (this.#world.processes.some(({ supervisor }) => supervisor.leading)) return;
-        // What whoever led before has stored of a deletion goes on as it was decided.
-        const isHeard = ({ ref }: PoolObject): boolean => saysDeleted(this.#world.invariants.records.get(cellOf(ref)), ref);
-        for (const object of this.#objects.values()) if (object.deleting && !isHeard(object)) this.#noteAsked(object);
+        // What whoever led before has heard of a deletion goes on as it was decided.
+        for (const object of this.#objects.values()) if (object.deleting && !this.#led.hasHeard(object.ref)) this.#noteAsked(object);
       },
     });
     const { untaint, removeNode, failWrites, mendWrites } = cluster;
