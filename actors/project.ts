@@ -9,7 +9,7 @@ import { recordSetConditions, recordSetStatus } from '../machines/record-set-sta
 import { annotations, changesAt, poolConditions, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
-import { Refused, Unreachable } from './errors.ts';
+import { ProviderError, Refused, Unreachable } from './errors.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter, PoolObject, PoolProjection } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
@@ -72,7 +72,7 @@ export function projector(ports: ProjectorPorts): Observer & {
   /** What hinders it is another thing than before. */
   readonly hindered: (cell: ActorId) => void;
   /** Resolves once the status says of it what its records say now; of a firewall those of all for which it opens something, but those that the API server refuses: they keep
-   *  the others waiting for nothing. @throws Unreachable; Fenced when a later leader has written the status */
+   *  the others waiting for nothing. @throws Unreachable; ProviderError when nobody needs that; Fenced when a later leader has written the status */
   readonly shown: (cell: ActorId) => Promise<void>;
   /** The cluster was observed anew for it. */
   readonly observed: (cell: ActorId) => void;
@@ -356,6 +356,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     shown: async (cell) => {
       if (!isFirewall(cell)) return showNow(cell);
       const there = openedFor(recordsOf(cell)?.get(cell)).filter((each) => recordsOf(each));
+      if (there.length === 0) throw new ProviderError('Unavailable', 'nobody needs any more what was to be opened');
       await Promise.all(there.map((each) => showNow(each).catch(ignoreRefusal)));
     },
     noticed: (cell) => schedule(cell),

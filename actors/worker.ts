@@ -36,7 +36,7 @@ export interface WorkerPorts {
   /** What the outage of the store asks for; nothing, when absent. */
   readonly outage?: Pick<Outage, 'isAway' | 'isHeld' | 'settledAt'>;
   /** Resolves once statuses say of the actor what its record says. Asked for before an assign and before something is opened in a firewall, while records are fleeting; they never are, when absent.
-   *  @throws Unreachable; Fenced when a later leader has written the status */
+   *  @throws Unreachable; ProviderError when nobody needs what is to be opened; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
   /** Addresses that objects other than that of the actor list, ask for or have got, as watches show them; none, when absent. */
   readonly namedBeside?: (actor: string) => Promise<ReadonlySet<string>>;

@@ -164,7 +164,7 @@ export const opensMeanwhile = ({ byJobs }: FirewallContext, event: AnyFirewallEv
 /** Takes a claim over, whole. Opening adds the node to those of the claimant; pruning leaves it only the one. */
 export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'CLAIM') return next(context);
-  const { claimant, claimId, node, mode, holds, byJobs = false } = event;
+  const { claimant, claimId, node, mode, holds, byJobs = context.byJobs } = event;
   const before = context.claims[claimant];
   const held = heldAfter(before, event);
   const { [claimant]: _, ...others } = context.claims;

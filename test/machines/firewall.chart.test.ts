@@ -144,6 +144,16 @@ test('what a status says may be needed is kept, and not opened with what others 
   expect(left?.claims.map(({ node, port }) => [node.providerID, port])).toEqual([[providerIDOf('k'), 25]]);
 });
 
+test('a firewall that Jobs drive stays so when something is given back', () => {
+  const [opens, ...others] = words.FIREWALL_EVENTS.byJobs;
+  if (!opens) throw new Error('nothing is opened');
+  const now = [opens, ...others, words.webLeaves].reduce(
+    (last, event) => step(chart, last.snapshot, event),
+    begin(chart, words.NEW_FIREWALL),
+  );
+  expect((now.snapshot.context as FirewallContext).byJobs).toBe(true);
+});
+
 describe('what may still be done to a firewall of before', () => {
   const MAY_LAST = 30 * SECOND;
   const doubtful = (doubt: FirewallDoubt): Step => begin(chart, frozen({ ...words.NEW_FIREWALL, doubt }));

@@ -2,29 +2,32 @@ import type { ActorRecord } from '../../actors/ports.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import { isFirewall } from '../../machines/firewall-id.ts';
 import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
+import type { ActorId } from '../../machines/types.ts';
 import { nameOf } from './firewall-served.ts';
 import type { World } from './world.ts';
 
 /** What tells whoever leads next what the operator has added to firewalls: the records in the store, and statuses, which name it before it is added while there is no store. */
 export class FirewallKnown {
   readonly #world: World;
-  readonly #statuses: () => Iterable<unknown>;
-  /** When all records were lost last, virtual ms. */
-  #emptiedAt = Number.NEGATIVE_INFINITY;
+  readonly #statuses: () => Iterable<readonly [ActorId, unknown]>;
+  /** When some of that was lost last, virtual ms. */
+  #lostAt = Number.NEGATIVE_INFINITY;
 
   /** `statuses`: of the RoutedIPs that are there. */
-  constructor(world: World, statuses: () => Iterable<unknown>) {
+  constructor(world: World, statuses: () => Iterable<readonly [ActorId, unknown]>) {
     this.#world = world;
     this.#statuses = statuses;
   }
 
-  /** All records are lost. */
-  empty(): void {
-    this.#emptiedAt = this.#world.clock.monotonic();
+  /** All records are lost, or the status of a RoutedIP that somebody let go at once. */
+  lose(): void {
+    this.#lostAt = this.#world.clock.monotonic();
   }
 
-  shownIn(firewall: string): readonly string[] {
-    const rules = [...this.#statuses()].flatMap(ownedRules).filter((each) => nameOf(each.firewall) === firewall);
+  /** `by`: in the status of that one alone. */
+  shownIn(firewall: string, by: ActorId | null = null): readonly string[] {
+    const statuses = [...this.#statuses()].flatMap(([cell, status]) => (by === null || cell === by ? [status] : []));
+    const rules = statuses.flatMap(ownedRules).filter((each) => nameOf(each.firewall) === firewall);
     return rules.flatMap(({ owned }) => [...owned.ports, ...owned.nodes]);
   }
 
@@ -37,10 +40,10 @@ export class FirewallKnown {
     });
   }
 
-  /** What was sent to add something before all records were lost may arrive when nobody knows of it any more. */
+  /** What was sent to add something before that may arrive when nobody knows of it any more. */
   knowsCall(firewall: string): boolean {
     const writes = this.#world.provider.writes();
     const sent = writes.findLast(({ verb, args }) => verb.startsWith('addRoutedIPFirewall') && args[0] === firewall);
-    return sent === undefined || sent.at > this.#emptiedAt;
+    return sent === undefined || sent.at > this.#lostAt;
   }
 }

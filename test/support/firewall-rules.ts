@@ -1,12 +1,12 @@
 import { cellOf } from '../../actors/charts.ts';
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
 import { portsOn } from '../../machines/firewall-policy.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import { portText } from '../../machines/port.ts';
 import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
+import { FirewallClaimed } from './firewall-claimed.ts';
 import { FirewallKnown } from './firewall-known.ts';
 import { FirewallPairs } from './firewall-pairs.ts';
 import { cellsLeaving, isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
@@ -47,8 +47,6 @@ export class FirewallRules {
   readonly #inForce = new Map<string, ReadonlySet<Item>>();
   /** By address: what is open where it serves. Outlives the records: what is promised to users does, too. */
   readonly #served = new Map<ActorId, Served>();
-  /** By RoutedIP and firewall: everything that was ever claimed for it. For what was claimed by others only it does not answer. */
-  readonly #claimed = new Map<string, Set<Item>>();
   /** Addresses for which the order was changed, until they have come to rest: what is under way then goes on in the order in which it was begun. */
   readonly #reordered = new Set<ActorId>();
   readonly #assigns: FirewallAssigns;
@@ -59,12 +57,14 @@ export class FirewallRules {
   /** By firewall: what the operator added and need not know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
   readonly #known: FirewallKnown;
+  readonly #claimed: FirewallClaimed;
   readonly #told: FirewallTold;
 
   /** `statuses`: of the RoutedIPs that are there. */
-  constructor(world: World, statuses: () => Iterable<unknown>) {
+  constructor(world: World, statuses: () => Iterable<readonly [ActorId, unknown]>) {
     this.#world = world;
     this.#known = new FirewallKnown(world, statuses);
+    this.#claimed = new FirewallClaimed(world, this.#known);
     this.#told = new FirewallTold(world);
     this.#pairs = new FirewallPairs(world);
     const { invariants } = world;
@@ -76,7 +76,7 @@ export class FirewallRules {
     invariants.forget = () => {
       this.#told.forget();
       forget.call(invariants);
-      this.#known.empty();
+      this.#known.lose();
       this.#forgetBut((firewall) => this.#known.shownIn(firewall));
     };
     this.#assigns = new FirewallAssigns(world, (firewall) => this.#inForce.get(firewall) ?? this.#presentIn(firewall));
@@ -103,7 +103,7 @@ export class FirewallRules {
       // What others are about to leave is removed with what they leave: one job at a time changes a firewall, and theirs may be the next.
       if (this.#told.isAwaited(firewall, cell)) continue;
       const needed = this.#neededByOthers(firewall, cell);
-      const own = this.#claimed.get(`${cell} ${firewall}`) ?? new Set();
+      const own = this.#claimed.by(cell, firewall);
       const left = this.#leftIn(firewall).filter((item) => own.has(item) && !needed.has(item));
       if (left.length > 0) this.#note('leaves nothing open behind', `${cell} is gone, and ${left.join(', ')} is left in ${firewall}`);
     }
@@ -111,8 +111,9 @@ export class FirewallRules {
 
   /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of, and its status tells nobody any more. */
   forced(cell: ActorId): void {
+    this.#known.lose();
     this.#forgetBut((firewall) => [...this.#known.shownIn(firewall), ...this.#known.storedIn(firewall)]);
-    for (const key of [...this.#claimed.keys()]) if (key.startsWith(`${cell} `)) this.#claimed.delete(key);
+    this.#claimed.forget(cell);
     for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
   }
 
@@ -147,20 +148,12 @@ export class FirewallRules {
       this.#pairs.begin();
     }
     this.#noteForce();
+    this.#claimed.noteRebuild();
     for (const transition of transitions) {
       if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
       if (transition.chart === 'firewall') this.#told.told(transition.actor);
       if (transition.chart === 'firewall') this.#pairs.look(transition);
-      if (transition.chart === 'firewall' && transition.after) this.#noteClaims(transition.actor, transition.after);
-    }
-  }
-
-  #noteClaims(firewall: ActorId, { snapshot }: ActorRecord): void {
-    for (const [claimant, { nodes, ports }] of Object.entries((snapshot.context as unknown as FirewallContext).claims)) {
-      const key = `${cellOf(claimant)} ${nameOf(firewall)}`;
-      const claimed = this.#claimed.get(key) ?? new Set();
-      this.#claimed.set(key, claimed);
-      for (const item of [...ports, ...nodes.map(({ providerID }) => providerID)]) claimed.add(item);
+      if (transition.chart === 'firewall' && transition.after) this.#claimed.note(transition.actor, transition.after);
     }
   }
 
@@ -358,9 +351,10 @@ export class FirewallRules {
   #neededByOthers(firewall: string, cell: ActorId): ReadonlySet<Item> {
     const served = [...this.#served.values()].filter((each) => each.firewall === firewall);
     const leaving = cellsLeaving(firewall, this.#world.invariants.records).filter((each) => each !== cell);
-    const left = leaving.flatMap((each) => [...(this.#claimed.get(`${each} ${firewall}`) ?? [])]);
+    const left = leaving.flatMap((each) => [...this.#claimed.by(each, firewall)]);
     const needed = served.flatMap(({ ports, node }) => [...ports, node.providerID]);
-    return new Set([...needed, ...left, ...this.#told.claimedByOthers(firewall, cell)]);
+    // What was opened for several stands in the status of one who needs it still.
+    return new Set([...needed, ...left, ...this.#told.claimedByOthers(firewall, cell), ...this.#known.shownIn(firewall)]);
   }
 
   #checkPair(firewall: string): void {

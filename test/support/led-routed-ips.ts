@@ -54,15 +54,16 @@ export class LedRoutedIPs {
     return this.#contexts.get(actor);
   }
 
+  /** Whoever led last has heard that it is deleted. */
+  hasHeard({ uid }: ObjectRef): boolean {
+    return this.#deleted.has(uid);
+  }
+
   /** A call that deletes its address was rightly sent, and may be on its way. */
   wasToDelete({ uid }: ObjectRef): boolean {
     return this.#deleted.get(uid) === true;
   }
 }
-
-/** The record says that the object is deleted. */
-export const saysDeleted = (record: ActorRecord | undefined, { uid }: ObjectRef): boolean =>
-  record !== undefined && contextOf(record).ref.uid === uid && isStopping(record);
 
 const contextOf = ({ snapshot }: ActorRecord): PoolContext => snapshot.context as unknown as PoolContext;
 const isStopping = ({ snapshot: { value } }: ActorRecord): boolean => Object.hasOwn(Object(value), 'Stopping');

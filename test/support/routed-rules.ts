@@ -8,7 +8,7 @@ import { isCreating, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
-import { LedRoutedIPs, saysDeleted } from './led-routed-ips.ts';
+import { LedRoutedIPs } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
 import { nodeNameOf, type World } from './world.ts';
 
@@ -66,7 +66,7 @@ export class RoutedRules {
 
   constructor(world: World) {
     this.#world = world;
-    this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => world.cluster.pool(ref)?.status));
+    this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => [cellOf(ref), world.cluster.pool(ref)?.status]));
     this.#led = new LedRoutedIPs(world);
     this.#classes = new SeenClasses(this.#led);
     const { invariants } = world;
@@ -190,9 +190,8 @@ export class RoutedRules {
       policyObserved: (policy) => {
         this.#classes.put(policy);
         if (this.#led.isHearing()) return;
-        // What whoever led before has stored of a deletion goes on as it was decided.
-        const isHeard = ({ ref }: PoolObject): boolean => saysDeleted(this.#world.invariants.records.get(cellOf(ref)), ref);
-        for (const object of this.#objects.values()) if (object.deleting && !isHeard(object)) this.#noteAsked(object);
+        // What whoever led before has heard of a deletion goes on as it was decided.
+        for (const object of this.#objects.values()) if (object.deleting && !this.#led.hasHeard(object.ref)) this.#noteAsked(object);
       },
     });
     const { untaint, removeNode, failWrites, mendWrites } = cluster;
