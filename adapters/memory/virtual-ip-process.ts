@@ -138,7 +138,9 @@ export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe
           const ref = { kind: 'Service', namespace, name, uid: world.uid() };
           const more = { labels, annotations, owners: [{ kind: owner.kind, name: owner.name }], spec };
           const fresh = { createdAt: world.options.clock.now(), deleting: false, finalizers: [], ingress: [] };
+          legacy.owners.set(ref.uid, owner.uid);
           world.putService({ ...ORDINARY_SERVICE, ...fresh, type: 'ClusterIP', ref, more });
+          legacy.collectGarbage();
         };
         return { on: null, act };
       }),
