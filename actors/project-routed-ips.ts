@@ -1,4 +1,4 @@
-import type { FirewallContext } from '../machines/firewall.ts';
+import { type FirewallContext, opensFor } from '../machines/firewall.ts';
 import type { Held } from '../machines/firewall-claims.ts';
 import { lossOf } from '../machines/firewall-lost.ts';
 import { type AddressInput, addressContext } from '../machines/ip-context.ts';
@@ -169,6 +169,10 @@ export function claimantsOf(record: ActorRecord | undefined): readonly ActorId[]
   const { claims = {} } = (record?.snapshot.context ?? {}) as unknown as Partial<FirewallContext>;
   return [...new Set(Object.keys(claims).map(cellOf))];
 }
+
+/** The RoutedIPs for which the firewall's job opens something. */
+export const openedFor = (record: ActorRecord | undefined): readonly ActorId[] =>
+  record ? [...new Set(opensFor(record.snapshot.context as unknown as FirewallContext).map(cellOf))] : [];
 
 /** The nodes that hold addresses of one RoutedIP, or are to; `known`: so well that no other node can. */
 export interface Holding {

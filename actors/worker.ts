@@ -35,7 +35,7 @@ export interface WorkerPorts {
   readonly vips?: { readonly writer: GroupAddresses };
   /** What the outage of the store asks for; nothing, when absent. */
   readonly outage?: Pick<Outage, 'isAway' | 'isHeld' | 'settledAt'>;
-  /** Resolves once the status says of the actor what its record says. Asked for before an assign while records are fleeting; they never are, when absent.
+  /** Resolves once statuses say of the actor what its record says. Asked for before an assign and before something is opened in a firewall, while records are fleeting; they never are, when absent.
    *  @throws Unreachable; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
   /** Addresses that objects other than that of the actor list, ask for or have got, as watches show them; none, when absent. */
@@ -333,8 +333,8 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
   return {
     async read() {
       if (unsettledMs(data, clock, outage) > 0) throw new Unreachable(`${about}: others may still send what was decided before`);
-      // Whoever comes after this process would else not know that an assign may be under way.
-      if (data.job === 'assign' && store.isFleeting?.()) await shown?.(data.actor);
+      // Whoever comes after this process would else not know that an assign may be under way, or what is open because of us.
+      if ((data.job === 'assign' || data.job === 'openFirewall') && store.isFleeting?.()) await shown?.(data.actor);
       const started = clock.monotonic();
       const { commandId, term, isElsewhere } = await store.fence(cellOf(data.actor), data.actor, data.invokeId);
       if (commandId !== data.commandId) throw new Fenced(`${about}: another command is waited for`);

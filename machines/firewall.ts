@@ -149,6 +149,12 @@ function missing(context: FirewallContext): FirewallOwned {
   };
 }
 
+/** Those that need something of what is missing: for them the next job opens it. */
+export const opensFor = (context: FirewallContext): readonly ActorId[] => {
+  const lacking = missing(context);
+  return Object.entries(context.claims).flatMap(([claimant, held]) => (needs(held, lacking) ? [claimant] : []));
+};
+
 /** A Job takes its time to close what is left: what has to be opened does not wait for it. */
 export const opensMeanwhile = ({ byJobs }: FirewallContext, event: AnyFirewallEvent): boolean =>
   byJobs && event.type === 'CLAIM' && event.mode === 'open';

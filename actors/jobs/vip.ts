@@ -62,12 +62,11 @@ type Freeing = VipJobContext<'freeVips'> | VipJobContext<'releaseVip'>;
 async function promisedOf({ input: { ips }, virtualIPs }: Freeing, found: VipService | null): Promise<readonly ReservedIP[]> {
   if (virtualIPs === undefined || ips.length === 0) return [];
   // What is not served now may be again: the mark on the Service says as much as can be known.
-  const listed = virtualIPs.source.absent ? null : virtualIPs.writer.virtualIPs();
-  const all = await listed?.catch((error: unknown) => {
+  const all = await virtualIPs.writer.virtualIPs().catch((error: unknown) => {
     if (error instanceof ProviderError && error.kind === 'Unauthorized') return null;
     throw error;
   });
-  return ips.filter((ip) => isPromised(ip, found?.migrating ?? null, all ?? null));
+  return ips.filter((ip) => isPromised(ip, found?.migrating ?? null, all));
 }
 
 /** What the Service lists is taken off it only while that is somebody else's: an IP that a VirtualIP has just given to it may be seen as that one's still.

@@ -345,6 +345,15 @@ describe('a Job that may not be created', () => {
 });
 
 describe('a Job that somebody looks for', () => {
+  test('is found by its intent when it creates, though it would be told of other ports by now', async () => {
+    const { simulator, driver, ended } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', message: '{"address":"192.0.2.10"}' });
+    await ended(requestOf({ action: 'create', env: { ROUTEDIP_PORTS: 'tcp/80' } }));
+    const asked = requestOf({ action: 'create', env: { ROUTEDIP_PORTS: 'tcp/80,tcp/443' } });
+    expect(await driver.look(asked)).toMatchObject({ kind: 'succeeded', message: { address: '192.0.2.10' } });
+    expect(await driver.look({ ...asked, attempt: 'try-2' })).toBeNull();
+  });
+
   test('is not created', async () => {
     const { driver, jobs } = await cluster();
     expect(await driver.look(requestOf())).toBeNull();

@@ -333,6 +333,21 @@ describe('the scanner of lists', () => {
     );
   });
 
+  test('leaves out what is deeper in an item than anything is that is read, wherever it is cut into pieces', () => {
+    const nested = (levels: number): string => `${'{"a":'.repeat(levels)}{"b":[1]}${'}'.repeat(levels)}`;
+    const text = `{"kind":"List","items":[{"x":${nested(9_000)},"name":"a"},{"x":[[[]]],"name":"b"}],"metadata":{}}`;
+    fc.assert(
+      fc.property(fc.array(fc.nat(text.length), { maxLength: 8 }), (cuts) => {
+        const { items, around } = scan(text, cuts);
+        expect(items).toEqual([
+          { x: JSON.parse(nested(197).replace('{"b":[1]}', '{}')), name: 'a' },
+          { x: [[[]]], name: 'b' },
+        ]);
+        expect(around).toEqual({ kind: 'List', items: [], metadata: {} });
+      }),
+    );
+  });
+
   test('takes a list whose items are null, and refuses one that is cut off', () => {
     expect(scan('{"items":null,"metadata":{"resourceVersion":"7"}}', [])).toEqual({
       items: [],

@@ -7,10 +7,11 @@ import type { AddressContext } from '../../machines/ip-context.ts';
 import { portText } from '../../machines/port.ts';
 import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
-import { FirewallMemory } from './firewall-memory.ts';
+import { FirewallKnown } from './firewall-known.ts';
+import { FirewallPairs } from './firewall-pairs.ts';
 import { cellsLeaving, isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
 import { FirewallTold } from './firewall-told.ts';
-import type { OperatorProcess, World } from './world.ts';
+import type { World } from './world.ts';
 
 /** What must hold at every moment of firewalls in which RoutedIPs have something opened. */
 export type FirewallRule =
@@ -30,13 +31,6 @@ export type Records = ReadonlyMap<ActorId, ActorRecord>;
 
 /** A port or a node of a firewall, as text. */
 type Item = string;
-
-const CHANGES: ReadonlySet<string> = new Set([
-  'addRoutedIPFirewallPort',
-  'addRoutedIPFirewallNode',
-  'deleteRoutedIPFirewallPort',
-  'deleteRoutedIPFirewallNode',
-]);
 
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
@@ -58,23 +52,21 @@ export class FirewallRules {
   /** Addresses for which the order was changed, until they have come to rest: what is under way then goes on in the order in which it was begun. */
   readonly #reordered = new Set<ActorId>();
   readonly #assigns: FirewallAssigns;
-  #alive: readonly OperatorProcess[] = [];
-  /** When it was last seen that a process had ended, virtual ms. */
-  #endedAt = Number.NEGATIVE_INFINITY;
-  /** The last term in which anything was decided, and how many calls had been sent before. */
+  readonly #pairs: FirewallPairs;
+  /** The last term in which anything was decided. */
   #term = 0;
-  #sentBefore = 0;
   #isByHand = false;
   /** By firewall: what the operator added and need not know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
-  readonly #memory: FirewallMemory;
+  readonly #known: FirewallKnown;
   readonly #told: FirewallTold;
 
   /** `statuses`: of the RoutedIPs that are there. */
   constructor(world: World, statuses: () => Iterable<unknown>) {
     this.#world = world;
-    this.#memory = new FirewallMemory(world, statuses);
+    this.#known = new FirewallKnown(world, statuses);
     this.#told = new FirewallTold(world);
+    this.#pairs = new FirewallPairs(world);
     const { invariants } = world;
     const { turnSaved, forget } = invariants;
     invariants.turnSaved = (turn) => {
@@ -84,16 +76,15 @@ export class FirewallRules {
     invariants.forget = () => {
       this.#told.forget();
       forget.call(invariants);
-      this.#memory.empty();
-      this.#forget(this.#added);
+      this.#known.empty();
+      this.#forgetBut((firewall) => this.#known.shownIn(firewall));
     };
     this.#assigns = new FirewallAssigns(world, (firewall) => this.#inForce.get(firewall) ?? this.#presentIn(firewall));
     this.#watchCloud();
   }
 
-  /** What was added to the firewall before all records of it were lost, when it did not stand in a status yet. */
+  /** What was added to the firewall before all that told of it was lost. */
   unknownIn(firewall: string): readonly Item[] {
-    this.#forget(this.#memory.lost());
     return [...(this.#unknown.get(firewall) ?? [])].filter((item) => this.#has(firewall, item)).sort();
   }
 
@@ -118,8 +109,9 @@ export class FirewallRules {
     }
   }
 
-  /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of. */
+  /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of, and its status tells nobody any more. */
   forced(cell: ActorId): void {
+    this.#forgetBut((firewall) => [...this.#known.shownIn(firewall), ...this.#known.storedIn(firewall)]);
     for (const key of [...this.#claimed.keys()]) if (key.startsWith(`${cell} `)) this.#claimed.delete(key);
     for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
   }
@@ -151,14 +143,14 @@ export class FirewallRules {
 
   #look({ transitions, term }: SavedTurn): void {
     if (term > this.#term) {
-      [this.#term, this.#sentBefore] = [term, this.#world.provider.calls.length];
-      this.#memory.begin();
+      this.#term = term;
+      this.#pairs.begin();
     }
-    this.#forget(this.#memory.lost());
     this.#noteForce();
     for (const transition of transitions) {
       if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
       if (transition.chart === 'firewall') this.#told.told(transition.actor);
+      if (transition.chart === 'firewall') this.#pairs.look(transition);
       if (transition.chart === 'firewall' && transition.after) this.#noteClaims(transition.actor, transition.after);
     }
   }
@@ -204,11 +196,11 @@ export class FirewallRules {
     else this.#served.delete(actor);
   }
 
-  /** All that is remembered from here on is what a status says: it is written beside the calls, not before them. */
-  #forget(all: ReadonlyMap<string, ReadonlySet<Item>>): void {
-    for (const [firewall, added] of all) {
-      const shown = this.#memory.shownIn(firewall);
-      const lost = [...added].filter((item) => !shown.includes(item) && this.#has(firewall, item));
+  /** What nothing tells of any more nobody has to remove. */
+  #forgetBut(tellsOf: (firewall: string) => readonly Item[]): void {
+    for (const [firewall, added] of this.#added) {
+      const told = tellsOf(firewall);
+      const lost = [...added].filter((item) => !told.includes(item) && this.#has(firewall, item));
       this.#unknown.set(firewall, new Set([...(this.#unknown.get(firewall) ?? []), ...lost]));
     }
   }
@@ -266,21 +258,20 @@ export class FirewallRules {
     // From here on a change is pending, maybe after a while in which none was.
     this.#noteForce();
     if (this.#isByHand) return arrive();
-    this.#checkAlone(firewall);
+    this.#checkPair(firewall);
     const missing = items.filter((item) => !this.#has(firewall, item));
     const answer = arrive();
     const added = this.#added.get(firewall) ?? new Set();
     this.#added.set(firewall, added);
     const unknown = this.#unknown.get(firewall) ?? new Set();
     this.#unknown.set(firewall, unknown);
-    const isSure = this.#memory.knowsCall(firewall);
-    const shown = this.#memory.shownIn(firewall);
+    const isSure = this.#known.knowsCall(firewall);
+    const shown = this.#known.shownIn(firewall);
     for (const item of missing) {
       added.add(item);
       if (isSure || shown.includes(item)) unknown.delete(item);
       else unknown.add(item);
     }
-    this.#memory.adds(firewall, missing);
     this.#noteForce();
     return answer;
   }
@@ -288,7 +279,7 @@ export class FirewallRules {
   #removes<T>(firewall: string, items: readonly Item[], arrive: () => T): T {
     this.#noteForce();
     if (this.#isByHand) return arrive();
-    this.#checkAlone(firewall);
+    this.#checkPair(firewall);
     const present = items.filter((item) => this.#has(firewall, item));
     const added = this.#added.get(firewall) ?? new Set();
     // What was under way when all records were lost goes on.
@@ -340,25 +331,6 @@ export class FirewallRules {
       );
   }
 
-  /** A call of a process that has ended may be on its way beside one of the next. */
-  #checkAlone(firewall: string): void {
-    const { clock, provider, processes, startedAt } = this.#world;
-    if (this.#alive.some(({ dead }) => dead)) this.#endedAt = clock.monotonic();
-    this.#endedAt = Math.max(this.#endedAt, startedAt);
-    this.#alive = processes;
-    const under = provider.calls.filter(
-      ({ verb, args, result, at }) => CHANGES.has(verb) && args[0] === firewall && result === 'sent' && at > this.#endedAt,
-    );
-    // What two terms add, or what both remove, does not depend on which of them comes first.
-    const isOneWay = new Set(under.map(({ verb }) => verb.startsWith('add'))).size === 1;
-    const own = isOneWay ? provider.calls.slice(this.#sentBefore).filter((call) => under.includes(call)) : under;
-    if (processes.length === 1 && own.length > 1)
-      this.#note(
-        'one change of a firewall at a time',
-        `${under.map(({ verb, at }) => `${verb} of ${at}`).join(' and ')} go on in ${firewall}`,
-      );
-  }
-
   // ---------------------------------------------------------------- within
 
   #presentIn(firewall: string): ReadonlySet<Item> {
@@ -389,6 +361,11 @@ export class FirewallRules {
     const left = leaving.flatMap((each) => [...(this.#claimed.get(`${each} ${firewall}`) ?? [])]);
     const needed = served.flatMap(({ ports, node }) => [...ports, node.providerID]);
     return new Set([...needed, ...left, ...this.#told.claimedByOthers(firewall, cell)]);
+  }
+
+  #checkPair(firewall: string): void {
+    const pair = this.#pairs.in(firewall);
+    if (pair) this.#note('one change of a firewall at a time', `${pair} go on in ${firewall}`);
   }
 
   #note(rule: FirewallRule, text: string): void {

@@ -10,7 +10,7 @@ import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
 import { LedRoutedIPs, saysDeleted } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
-import { providerIDOf, type World } from './world.ts';
+import { nodeNameOf, type World } from './world.ts';
 
 /** What must hold at every moment of RoutedIPs, their addresses and the marks of their holders. */
 export type RoutedRule =
@@ -153,7 +153,7 @@ export class RoutedRules {
     const nodes = nodesOf(context);
     // One that was rebuilt and has not found its node again yet is held to what was known before, unless somebody has moved it elsewhere meanwhile.
     const then = before && contextOf(before);
-    const isWhereItWas = (this.#holds.get(actor) ?? []).some((name) => providerIDOf(name) === holder);
+    const isWhereItWas = holder !== null && (this.#holds.get(actor) ?? []).includes(nodeNameOf(holder));
     const isRebuilding = nodes.length === 0 && isWhereItWas && previous.length === 0 && !then?.elected && !then?.assigned;
     if (!isRebuilding) this.#holds.set(actor, nodes);
   }

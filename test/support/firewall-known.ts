@@ -1,0 +1,46 @@
+import type { ActorRecord } from '../../actors/ports.ts';
+import type { FirewallContext } from '../../machines/firewall.ts';
+import { isFirewall } from '../../machines/firewall-id.ts';
+import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
+import { nameOf } from './firewall-served.ts';
+import type { World } from './world.ts';
+
+/** What tells whoever leads next what the operator has added to firewalls: the records in the store, and statuses, which name it before it is added while there is no store. */
+export class FirewallKnown {
+  readonly #world: World;
+  readonly #statuses: () => Iterable<unknown>;
+  /** When all records were lost last, virtual ms. */
+  #emptiedAt = Number.NEGATIVE_INFINITY;
+
+  /** `statuses`: of the RoutedIPs that are there. */
+  constructor(world: World, statuses: () => Iterable<unknown>) {
+    this.#world = world;
+    this.#statuses = statuses;
+  }
+
+  /** All records are lost. */
+  empty(): void {
+    this.#emptiedAt = this.#world.clock.monotonic();
+  }
+
+  shownIn(firewall: string): readonly string[] {
+    const rules = [...this.#statuses()].flatMap(ownedRules).filter((each) => nameOf(each.firewall) === firewall);
+    return rules.flatMap(({ owned }) => [...owned.ports, ...owned.nodes]);
+  }
+
+  storedIn(firewall: string): readonly string[] {
+    const cells = [...this.#world.store.checkpoint().data.cells].filter(([cell]) => isFirewall(cell) && nameOf(cell) === firewall);
+    const records = cells.flatMap(([, cell]) => [...cell.records.values()].map(({ json }): ActorRecord => JSON.parse(json)));
+    return records.flatMap(({ snapshot }) => {
+      const { owned } = snapshot.context as unknown as FirewallContext;
+      return [...owned.ports, ...owned.nodes];
+    });
+  }
+
+  /** What was sent to add something before all records were lost may arrive when nobody knows of it any more. */
+  knowsCall(firewall: string): boolean {
+    const writes = this.#world.provider.writes();
+    const sent = writes.findLast(({ verb, args }) => verb.startsWith('addRoutedIPFirewall') && args[0] === firewall);
+    return sent === undefined || sent.at > this.#emptiedAt;
+  }
+}
