@@ -74,6 +74,9 @@ export class Fenced extends Error {
   }
 }
 
+/** The address is to stay by now: the call that would have deleted it was not sent. */
+export class Retained extends Fenced {}
+
 /** The record store, the job queue or the API server cannot be reached now. Repeating later is right; nothing is known to have happened. */
 export class Unreachable extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {

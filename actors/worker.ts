@@ -1,5 +1,5 @@
 import type { JobName, ProviderJobName } from '../machines/jobs.ts';
-import { type Fields, type Finding, fieldsOf, type JobFailure } from '../machines/types.ts';
+import { type Address, type Fields, type Finding, fieldsOf, type JobFailure } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { isDoomed } from './doomed.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
@@ -40,6 +40,8 @@ export interface WorkerPorts {
   readonly shown?: (actor: string) => Promise<void>;
   /** Addresses that objects other than that of the actor list, ask for or have got, as watches show them; none, when absent. */
   readonly namedBeside?: (actor: string) => Promise<ReadonlySet<string>>;
+  /** Whether the class of a RoutedIP that is deleted says that this address of it stays, as watches show both; never, when absent. */
+  readonly retains?: (actor: string, address: Address) => boolean;
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -272,6 +274,7 @@ function tryJob(data: JobData, { active, former, tools, ports, prepaid }: Run): 
     namespaces: namespacesFor(data.actor, data.input),
     prepaid,
     named: async () => new Set([...(data.recorded ?? []), ...((await ports.namedBeside?.(cellOf(data.actor))) ?? [])]),
+    retains: (address) => ports.retains?.(cellOf(data.actor), address) ?? false,
     clock: ports.clock,
     settings: ports.settings,
   };

@@ -33,11 +33,16 @@ export class FirewallKnown {
 
   storedIn(firewall: string): readonly string[] {
     const cells = [...this.#world.store.checkpoint().data.cells].filter(([cell]) => isFirewall(cell) && nameOf(cell) === firewall);
-    const records = cells.flatMap(([, cell]) => [...cell.records.values()].map(({ json }): ActorRecord => JSON.parse(json)));
-    return records.flatMap(({ snapshot }) => {
-      const { owned } = snapshot.context as unknown as FirewallContext;
-      return [...owned.ports, ...owned.nodes];
-    });
+    return cells.flatMap(([, cell]) => [...cell.records.values()].map(({ json }): ActorRecord => JSON.parse(json))).flatMap(ownedIn);
+  }
+
+  /** Whoever leads without the store, and began so, knows what he remembers and what statuses say. What only the store tells goes once that is back. */
+  isKnownNow(firewall: string, item: string): boolean {
+    const leader = this.#world.processes.find(({ supervisor }) => supervisor.leading);
+    if (!leader?.store.isFleeting?.()) return true;
+    const cells = [...leader.supervisor.records()].filter(([cell]) => isFirewall(cell) && nameOf(cell) === firewall);
+    const remembered = cells.flatMap(([, records]) => [...records.values()]).flatMap(ownedIn);
+    return remembered.includes(item) || this.shownIn(firewall).includes(item);
   }
 
   /** What was sent to add something before that may arrive when nobody knows of it any more. */
@@ -46,4 +51,9 @@ export class FirewallKnown {
     const sent = writes.findLast(({ verb, args }) => verb.startsWith('addRoutedIPFirewall') && args[0] === firewall);
     return sent === undefined || sent.at > this.#lostAt;
   }
+}
+
+function ownedIn({ snapshot }: ActorRecord): readonly string[] {
+  const { owned } = snapshot.context as unknown as FirewallContext;
+  return [...owned.ports, ...owned.nodes];
 }

@@ -104,7 +104,7 @@ export class FirewallRules {
       if (this.#told.isAwaited(firewall, cell)) continue;
       const needed = this.#neededByOthers(firewall, cell);
       const own = this.#claimed.by(cell, firewall);
-      const left = this.#leftIn(firewall).filter((item) => own.has(item) && !needed.has(item));
+      const left = this.#leftIn(firewall).filter((item) => own.has(item) && !needed.has(item) && this.#known.isKnownNow(firewall, item));
       if (left.length > 0) this.#note('leaves nothing open behind', `${cell} is gone, and ${left.join(', ')} is left in ${firewall}`);
     }
   }

@@ -241,13 +241,13 @@ export class RoutedRules {
     // The call that was to delete it may be on its way still.
     const isToGo = this.#classes.mayDelete(object) && this.#asked.get(ref.uid) === true;
     if (isToGo) this.#world.invariants.given.add(routedIP as Address);
-    if (isToGo && this.#isThere(routedIP) && !this.#deleted.has(routedIP as Address))
+    if (isToGo && !this.#classes.mayStay(object) && this.#isThere(routedIP) && !this.#deleted.has(routedIP as Address))
       this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
   }
 
   #watchCloud(): void {
     const { cloud } = this.#world.provider;
-    asksToDelete(this.#world.provider, (address) => this.#checkDeletion(address));
+    asksToDelete(this.#world.provider, (address, isSent) => this.#checkDeletion(address, isSent));
     const { create, assign, delete: remove, removeByHand } = cloud;
     cloud.create = (region) => {
       const address = create.call(cloud, region);
@@ -307,19 +307,19 @@ export class RoutedRules {
   }
 
   /** Whether it is there still or not: who asks for one that is gone would delete one that somebody makes again. */
-  #checkDeletion(address: Address): void {
+  #checkDeletion(address: Address, isSent: boolean): void {
     this.#refresh();
     const bound = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
+    if (bound && isSent && this.#classes.keeps(bound, address, this.#world.processes))
+      this.#note('gives back only what it may', `${address} is deleted, and the class of ${cellOf(bound.ref)} says Retain by now`);
     // Another one may have the name of that for which it was made, and which was let go.
     if (!bound && this.#world.invariants.given.has(address)) return;
     const makers = this.#madeFor.get(address) ?? [];
-    if (bound ? this.#isAskedFor(bound, makers) : makers.some((ref) => this.#isLeft(ref, address))) {
-      this.#world.invariants.given.add(address);
-      return;
-    }
     const owners = bound ? [bound.ref] : makers;
     const why = owners.length > 0 ? `${owners.map(cellOf)} does not ask for that` : 'is nobody’s';
-    this.#note('gives back only what it may', `${address} is deleted, and ${why}`);
+    const isRight = bound ? this.#isAskedFor(bound, makers) : makers.some((ref) => this.#isLeft(ref, address));
+    if (isRight) this.#world.invariants.given.add(address);
+    else this.#note('gives back only what it may', `${address} is deleted, and ${why}`);
   }
 
   /** What a status says may be wrong: it was seen for whom it was made. */
