@@ -86,7 +86,6 @@ export class Leader {
       listAsked: (actor, commandId) => this.#lists.asked(actor, commandId),
       gone: (cell, uid) => this.#gone(cell, uid),
       firewallInput: (id) => firewallBegin(id, ports.pools.all),
-      recordedBeside: (id) => ports.pools.recordedBeside(id),
       nodesOf: (id) => (ports.pools.fact(id)?.nodes ?? []).map(({ name }) => name),
       halted,
     });

@@ -65,6 +65,8 @@ export interface JobData {
   readonly resumes: string | null;
   /** Addresses that others have by the records of whoever decided this: watches, of this process too, may not show them yet. Absent where they do not matter. */
   readonly recorded?: readonly string[];
+  /** The pool for which an address was being made then of which nobody had heard yet; absent for none. */
+  readonly making?: string;
 }
 
 /** What the leader is told of a job, once it has ended or in between. */
@@ -79,7 +81,7 @@ export interface OutcomeData {
     | { readonly waits: Finding | null; readonly of: string };
 }
 
-export const jobOf = (command: JobCommand, term: number, recorded?: readonly string[]): NewJob => ({
+export const jobOf = (command: JobCommand, term: number, beside: Pick<JobData, 'recorded' | 'making'> = {}): NewJob => ({
   id: command.id,
   title: command.title,
   priority: command.priority,
@@ -91,7 +93,7 @@ export const jobOf = (command: JobCommand, term: number, recorded?: readonly str
     job: command.job,
     input: command.input,
     resumes: command.resumes ?? null,
-    ...(recorded && { recorded }),
+    ...beside,
   },
 });
 
@@ -273,12 +275,19 @@ function tryJob(data: JobData, { active, former, tools, ports, prepaid }: Run): 
     owner: ownerOf(data.actor),
     namespaces: namespacesFor(data.actor, data.input),
     prepaid,
-    named: async () => new Set([...(data.recorded ?? []), ...((await ports.namedBeside?.(cellOf(data.actor))) ?? [])]),
+    named: () => namedBeside(data, ports),
     retains: (address) => ports.retains?.(cellOf(data.actor), address) ?? false,
     clock: ports.clock,
     settings: ports.settings,
   };
   return bodyOf(data.job as ProviderJobName, provider)(context);
+}
+
+/** @throws ProviderError InProgress while nobody can tell */
+async function namedBeside({ actor, recorded = [], making }: JobData, ports: WorkerPorts): Promise<ReadonlySet<string>> {
+  if (making)
+    throw new ProviderError('InProgress', `an address is being made for ${making}: until that is known, one that is new may be that one`);
+  return new Set([...recorded, ...((await ports.namedBeside?.(cellOf(actor))) ?? [])]);
 }
 
 /** Queues the outcome, once the queues can be reached, as long as the job is this process's. Of one whose lock ran out nothing is told any more: it runs again,

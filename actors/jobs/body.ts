@@ -51,7 +51,7 @@ export interface JobContext<N extends JobName> {
   /** Those for whose objects it runs; empty or absent for none. */
   readonly namespaces?: readonly string[];
   readonly prepaid?: Prepaid;
-  /** Addresses that other objects list, ask for or have got, as they are now; none, when absent. */
+  /** Addresses that other objects list, ask for or have got, as they are now; none, when absent. @throws ProviderError InProgress while one is being made for another object */
   readonly named?: () => Promise<ReadonlySet<string>>;
   /** Whether the class of a RoutedIP that is deleted says by now that this address of it stays; no, when absent. */
   readonly retains?: (address: Address) => boolean;

@@ -79,8 +79,10 @@ async function news(
 ): Promise<readonly ObservedAddress[]> {
   const { input, provider } = context;
   const all = await provider.listRoutedIPs(created(context));
-  const known = new Set<string>([...input.intent.knownAddresses, ...((await context.named?.()) ?? [])]);
-  return all.filter(
+  const known = new Set(input.intent.knownAddresses);
+  const fresh = all.filter(
     ({ address, region, providerID }) => !known.has(address) && providerID === null && (!input.region || region === input.region),
   );
+  const named = fresh.length > 0 ? await context.named?.() : null;
+  return fresh.filter(({ address }) => !named?.has(address));
 }
