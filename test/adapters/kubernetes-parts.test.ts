@@ -284,6 +284,17 @@ describe('what is kept of an object', () => {
     expect(shared.labels({ app: 'x', other: '1' })).toBe(shared.labels({ app: 'x', other: '1' }));
     expect(shared.labels({ app: 'x', other: '1' })).not.toBe(shared.labels({ app: 'x', other: '2' }));
   });
+
+  test('of a megabyte of labels is not kept for others, nor that of many that came and went', () => {
+    const shared = intern();
+    const labels = (pod: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`example.com/${pod}-${index}`, 'x'.repeat(63)]));
+    expect(shared.labels(labels(1, 40))).toBe(shared.labels(labels(1, 40)));
+    expect(shared.labels(labels(1, 10_000))).not.toBe(shared.labels(labels(1, 10_000)));
+    const first = shared.labels(labels(1, 40));
+    for (let pod = 2; pod <= 1_300; pod += 1) shared.labels(labels(pod, 40));
+    expect(shared.labels(labels(1, 40))).not.toBe(first);
+  });
 });
 
 describe('the selectors of a pool', () => {
