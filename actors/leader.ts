@@ -371,7 +371,7 @@ export class Leader {
     this.#started.delete(id);
     this.#orphans.delete(id);
     const seen = this.#ports.pools.all.get(id);
-    if (seen && uid === seen.ref.uid) this.#over.set(id, uid);
+    if (seen?.deleting && uid === seen.ref.uid) this.#over.set(id, uid);
     if (seen && !this.#isOver(id, seen)) this.#introduce(id, seen);
   }
 

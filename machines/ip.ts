@@ -252,8 +252,11 @@ export const endDoubt = (context: AddressContext): Next =>
 
 export const sayGone = (context: AddressContext): Next => next(context, toPool(context, { type: 'GONE' }));
 
+/** A Job that says "try again later" does not say whether it is the node: after so many tries another one may have the address. */
+const TRIES_ON_A_NODE = 3;
+
 /** Starts a wait after a failure that goes on at `resume`. What is kept of the grant: all of it, unless the pool spaces its assignments,
- *  when another address may use the turn; but never while the outcome is in doubt. When nothing can take effect any more a read that fails is the end of
+ *  when another address may use the turn, and unless Jobs were refused too often; but never while the outcome is in doubt. When nothing can take effect any more a read that fails is the end of
  *  the grant, too: whoever waits for the node would else wait for a read that may never come. */
 export const fail =
   (settings: AddressSettings, resume: ResumeState, keeps: 'grant' | 'nothing') =>
@@ -262,7 +265,8 @@ export const fail =
     if (!failure) return next(context);
     const inDoubtUntil = resume === 'Assigning' ? doubtAfter(settings, context, event) : context.inDoubtUntil;
     const isOver = inDoubtUntil === null || (resume === 'Unassigned' && inDoubtUntil <= event.at);
-    const returned = keeps === 'nothing' && isOver ? context.elected : null;
+    const isTried = resume === 'Assigning' && context.policy.subject !== undefined && context.attempts + 1 >= TRIES_ON_A_NODE;
+    const returned = (keeps === 'nothing' || isTried) && isOver ? context.elected : null;
     const failed: AddressContext = {
       ...context,
       ...begins(context),

@@ -30,6 +30,12 @@ describe('addresses and nodes', () => {
     expect(decided({ members, candidates: candidates('c', 'a') })).toEqual([`${B} → c`, `${A} → a`]);
   });
 
+  test('meet last where one was refused before', () => {
+    const backOff = { a: { until: at - SECOND } };
+    expect(decided({ members: { [A]: member() }, candidates: candidates('a', 'b'), backOff })).toEqual([`${A} → b`]);
+    expect(decided({ members: { [A]: member() }, candidates: candidates('a'), backOff })).toEqual([`${A} → a`]);
+  });
+
   test('of one rank meet by address', () => {
     expect(decided({ members: { [B]: member(), [A]: member() }, candidates: candidates('a', 'b') })).toEqual([`${A} → a`, `${B} → b`]);
   });
