@@ -1,5 +1,6 @@
 import type { ActorRecord } from '../../actors/ports.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
+import type { FirewallOwned } from '../../machines/jobs.ts';
 import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
 import { nameOf } from './firewall-served.ts';
 import type { World } from './world.ts';
@@ -34,7 +35,15 @@ export class FirewallMemory {
   /** What statuses say that the operator added. */
   shownIn(firewall: string): readonly string[] {
     const rules = [...this.#statuses()].flatMap(ownedRules).filter((each) => nameOf(each.firewall) === firewall);
-    return rules.flatMap(({ owned }) => [...owned.ports, ...owned.nodes]);
+    return rules.flatMap(({ owned }) => itemsOf(owned));
+  }
+
+  /** What the operator takes for its own: as turns have told, as stands in the store, and as statuses say. */
+  ownIn(firewall: string): ReadonlySet<string> {
+    const seen = [...this.#world.invariants.records].flatMap(([actor, { chart, snapshot }]) =>
+      chart === 'firewall' && nameOf(actor) === firewall ? itemsOf((snapshot.context as unknown as FirewallContext).owned) : [],
+    );
+    return new Set([...seen, ...(this.#stored().get(firewall) ?? []), ...this.shownIn(firewall)]);
   }
 
   /** What was sent to add something before all records were lost may arrive when nobody knows of it any more. */
@@ -95,11 +104,13 @@ export class FirewallMemory {
         const { chart, snapshot }: ActorRecord = JSON.parse(json);
         if (chart !== 'firewall') continue;
         const { owned } = snapshot.context as unknown as FirewallContext;
-        added.set(nameOf(actor), new Set([...(added.get(nameOf(actor)) ?? []), ...owned.ports, ...owned.nodes]));
+        added.set(nameOf(actor), new Set([...(added.get(nameOf(actor)) ?? []), ...itemsOf(owned)]));
       }
     return added;
   }
 }
+
+const itemsOf = ({ ports, nodes }: FirewallOwned): readonly string[] => [...ports, ...nodes];
 
 const merged = (one: ReadonlyMap<string, ReadonlySet<string>>, other: ReadonlyMap<string, ReadonlySet<string>>): Map<string, Set<string>> =>
   new Map(
