@@ -2,6 +2,7 @@ import type { FirewallMachineInput } from '../machines/firewall.ts';
 import { CREATE_CLAIM } from '../machines/pool.ts';
 import type { ActorId } from '../machines/types.ts';
 import { zoneInput } from '../machines/zone.ts';
+import { beside } from './beside.ts';
 import { Cell, type CellPorts, type Halt, type TurnPorts } from './cell.ts';
 import { cellOf } from './charts.ts';
 import { discard, dispatch } from './dispatch.ts';
@@ -30,8 +31,6 @@ export interface CellsPorts extends TurnPorts {
   readonly gone: (cell: ActorId, uid: string | null) => void;
   /** The names of the nodes that are seen for a pool; none while nothing is known of them. */
   readonly nodesOf: (pool: ActorId) => readonly string[];
-  /** Addresses that others than this pool have by the records. */
-  readonly recordedBeside: (pool: ActorId) => ReadonlySet<string>;
   /** A cell takes no more turns: the term is over. */
   readonly halted: (why: Halt) => void;
 }
@@ -228,14 +227,14 @@ export class Cells {
   }
 
   #dispatch(commands: readonly Command[]): Promise<readonly string[]> {
-    const { queues, log, clock, listAsked, recordedBeside } = this.#ports;
+    const { queues, log, clock, listAsked } = this.#ports;
     for (const command of commands) if (command.kind === 'job' && command.job === 'verifyAll') listAsked(command.actor, command.id);
     return dispatch(commands, {
       queues,
       log,
       now: () => clock.now(),
       term: () => this.#term,
-      recordedBeside,
+      beside: (cell) => beside(cell, this.#all),
       deliver: (envelope) => this.deliver(envelope),
       arrived: (sender, id) => this.#all.get(cellOf(sender))?.arrived(id),
     });

@@ -1,5 +1,6 @@
 import type { CreateInput, PublishInput } from '../machines/jobs.ts';
-import type { ActorId, Address } from '../machines/types.ts';
+import type { ActorId } from '../machines/types.ts';
+import type { Beside } from './beside.ts';
 import { cellOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
 import type { Log } from './ports/observers.ts';
@@ -20,8 +21,7 @@ export interface DispatchPorts {
   readonly log: Log;
   readonly now: () => number;
   readonly term: () => number;
-  /** Addresses that others than this cell have by the records. */
-  readonly recordedBeside: (cell: ActorId) => ReadonlySet<string>;
+  readonly beside: (cell: ActorId) => Beside;
   /** Resolves once the receiver's turn is saved. */
   readonly deliver: (envelope: Envelope) => Promise<void>;
   /** A send was handled: its sender may forget it. */
@@ -55,13 +55,15 @@ async function add(queue: string, jobs: readonly NewJob[], { queues, log }: Disp
   }
 }
 
-/** Any process may run it, whatever its watches show: one that looks for what was made for an object, or publishes what a list told of, is told what others have. */
-function newJob(command: JobCommand, { term, recordedBeside }: DispatchPorts): NewJob {
+/** Any process may run it, whatever its watches show: one that looks for what was made for an object, or publishes what a list told of, is told what others have, and for whom one
+ *  is being made. */
+function newJob(command: JobCommand, { term, beside }: DispatchPorts): NewJob {
   const { intent, mayBeOthers } = command.input as unknown as Partial<CreateInput & PublishInput>;
   if (command.job !== 'reconcileCreate' && !mayBeOthers) return jobOf(command, term());
   const known = new Set(intent?.knownAddresses);
-  const recorded = [...recordedBeside(cellOf(command.actor))].filter((address) => !known.has(address as Address));
-  return jobOf(command, term(), recorded);
+  const { addresses, making } = beside(cellOf(command.actor));
+  const recorded = [...new Set(addresses).difference(known)];
+  return jobOf(command, term(), { recorded, ...(making && { making }) });
 }
 
 /** Never later than it was to wait in all, even after the clock was set back meanwhile. */

@@ -1,8 +1,8 @@
 import type { ClusterFact } from '../machines/events.ts';
-import { checkRoutedIP } from '../machines/exposure.ts';
+import { checkRoutedIP, reclaimOf } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
-import { listed, type PoolContext } from '../machines/pool.ts';
+import type { PoolContext } from '../machines/pool.ts';
 import type { Standing } from '../machines/precedence.ts';
 import { creationAt } from '../machines/rebuild.ts';
 import { boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
@@ -17,7 +17,6 @@ import { ObservedPolicies } from './policies.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
 import type { Namespaces } from './ports/namespaces.ts';
-import type { ActorRecord } from './ports.ts';
 
 /** First part of the ids of the actors that objects of a kind own. */
 const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };
@@ -110,10 +109,11 @@ export class ObservedPools {
     return new Set(others.flatMap(([, object]) => [...addressesIn(object), boundAddress(object.status) ?? []].flat()));
   }
 
-  /** Addresses that others have got or made, by the records of this process, which leads. Watches may lag behind these. */
-  recordedBeside(pool: ActorId): ReadonlySet<Address> {
-    const others = [...this.#pools.keys()].filter((id) => id !== pool);
-    return new Set(others.flatMap((id) => recordedIn(this.#recordsOf(id)?.get(id))));
+  /** A RoutedIP is deleted, and its class says that the address stays which it has got. */
+  retains(id: ActorId, address: Address): boolean {
+    const object = this.#pools.get(id);
+    if (object?.ref.kind !== 'RoutedIP' || !object.deleting || boundAddress(object.status) !== address) return false;
+    return reclaimOf(this.policies.factOf(object)) === 'Retain';
   }
 
   fact(pool: ActorId): ClusterFact | null {
@@ -215,12 +215,6 @@ export class ObservedPools {
     const pool = this.#pools.get(id);
     return pool ? this.#claims.standingOf(id, pool, key) : 'Barred';
   }
-}
-
-function recordedIn(record: ActorRecord | undefined): readonly Address[] {
-  if (record?.chart !== 'pool') return [];
-  const context = record.snapshot.context as unknown as PoolContext;
-  return [...listed(context), ...context.created, context.exposed?.bound ?? []].flat();
 }
 
 /** What has to be watched for an object. */

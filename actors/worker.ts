@@ -1,5 +1,5 @@
 import type { JobName, ProviderJobName } from '../machines/jobs.ts';
-import { type Fields, type Finding, fieldsOf, type JobFailure } from '../machines/types.ts';
+import { type Address, type Fields, type Finding, fieldsOf, type JobFailure } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { isDoomed } from './doomed.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
@@ -35,11 +35,13 @@ export interface WorkerPorts {
   readonly vips?: { readonly writer: GroupAddresses };
   /** What the outage of the store asks for; nothing, when absent. */
   readonly outage?: Pick<Outage, 'isAway' | 'isHeld' | 'settledAt'>;
-  /** Resolves once the status says of the actor what its record says. Asked for before an assign while records are fleeting; they never are, when absent.
-   *  @throws Unreachable; Fenced when a later leader has written the status */
+  /** Resolves once statuses say of the actor what its record says. Asked for before an assign and before something is opened in a firewall, while records are fleeting; they never are, when absent.
+   *  @throws Unreachable; ProviderError when nobody needs what is to be opened; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
   /** Addresses that objects other than that of the actor list, ask for or have got, as watches show them; none, when absent. */
   readonly namedBeside?: (actor: string) => Promise<ReadonlySet<string>>;
+  /** Whether the class of a RoutedIP that is deleted says that this address of it stays, as watches show both; never, when absent. */
+  readonly retains?: (actor: string, address: Address) => boolean;
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -63,6 +65,8 @@ export interface JobData {
   readonly resumes: string | null;
   /** Addresses that others have by the records of whoever decided this: watches, of this process too, may not show them yet. Absent where they do not matter. */
   readonly recorded?: readonly string[];
+  /** The pool for which an address was being made then of which nobody had heard yet; absent for none. */
+  readonly making?: string;
 }
 
 /** What the leader is told of a job, once it has ended or in between. */
@@ -77,7 +81,7 @@ export interface OutcomeData {
     | { readonly waits: Finding | null; readonly of: string };
 }
 
-export const jobOf = (command: JobCommand, term: number, recorded?: readonly string[]): NewJob => ({
+export const jobOf = (command: JobCommand, term: number, beside: Pick<JobData, 'recorded' | 'making'> = {}): NewJob => ({
   id: command.id,
   title: command.title,
   priority: command.priority,
@@ -89,7 +93,7 @@ export const jobOf = (command: JobCommand, term: number, recorded?: readonly str
     job: command.job,
     input: command.input,
     resumes: command.resumes ?? null,
-    ...(recorded && { recorded }),
+    ...beside,
   },
 });
 
@@ -271,11 +275,19 @@ function tryJob(data: JobData, { active, former, tools, ports, prepaid }: Run): 
     owner: ownerOf(data.actor),
     namespaces: namespacesFor(data.actor, data.input),
     prepaid,
-    named: async () => new Set([...(data.recorded ?? []), ...((await ports.namedBeside?.(cellOf(data.actor))) ?? [])]),
+    named: () => namedBeside(data, ports),
+    retains: (address) => ports.retains?.(cellOf(data.actor), address) ?? false,
     clock: ports.clock,
     settings: ports.settings,
   };
   return bodyOf(data.job as ProviderJobName, provider)(context);
+}
+
+/** @throws ProviderError InProgress while nobody can tell */
+async function namedBeside({ actor, recorded = [], making }: JobData, ports: WorkerPorts): Promise<ReadonlySet<string>> {
+  if (making)
+    throw new ProviderError('InProgress', `an address is being made for ${making}: until that is known, one that is new may be that one`);
+  return new Set([...recorded, ...((await ports.namedBeside?.(cellOf(actor))) ?? [])]);
 }
 
 /** Queues the outcome, once the queues can be reached, as long as the job is this process's. Of one whose lock ran out nothing is told any more: it runs again,
@@ -330,8 +342,8 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
   return {
     async read() {
       if (unsettledMs(data, clock, outage) > 0) throw new Unreachable(`${about}: others may still send what was decided before`);
-      // Whoever comes after this process would else not know that an assign may be under way.
-      if (data.job === 'assign' && store.isFleeting?.()) await shown?.(data.actor);
+      // Whoever comes after this process would else not know that an assign may be under way, or what is open because of us.
+      if ((data.job === 'assign' || data.job === 'openFirewall') && store.isFleeting?.()) await shown?.(data.actor);
       const started = clock.monotonic();
       const { commandId, term, isElsewhere } = await store.fence(cellOf(data.actor), data.actor, data.invokeId);
       if (commandId !== data.commandId) throw new Fenced(`${about}: another command is waited for`);

@@ -5,7 +5,7 @@
 export const cloudOf = (key: string): string => key.split('@', 1)[0] ?? key;
 
 /** What figures of a provider's key are counted under: accounts of a cloud together, and platforms driven by Jobs, so that there are not more and more names. */
-export const labelOf = (key: string): string => (key.startsWith('job.') ? 'job' : cloudOf(key));
+export const labelOf = (key: string): string => (isOfJobs(key) ? 'job' : cloudOf(key));
 
 /** An account whose credentials stand in a Secret. No namespace bears a dot, so two Secrets never share a key. */
 export const secretKey = (cloud: string, namespace: string, secret: string): string => `${cloud}@${namespace}.${secret}`;
@@ -13,8 +13,10 @@ export const secretKey = (cloud: string, namespace: string, secret: string): str
 /** A platform whose addresses are driven by the Jobs of a ClusterRoutedIPClass. */
 export const jobKey = (className: string): string => `job.${className}`;
 
+export const isOfJobs = (key: string): boolean => key.startsWith('job.');
+
 /** A cloud whose firewall is driven by the Jobs of a ClusterRoutedIPClass, its addresses by its API. */
 export const mixedKey = (cloud: string, className: string): string => `${cloud}@class.${className}`;
 
 /** Whether the credentials under a key are those of a class or an issuer: nobody else may name it, or any pool could use the Secrets of any namespace. */
-export const isPrivate = (key: string): boolean => key.includes('@') || key.startsWith('job.');
+export const isPrivate = (key: string): boolean => key.includes('@') || isOfJobs(key);

@@ -128,6 +128,8 @@ export interface JobFailure {
     | 'Forbidden';
   /** Present when nothing was created, since the list that is to tell a new address is out of date: nothing is wrong. */
   readonly listsAnew?: true;
+  /** Present when the object was not found that the job is for: it is gone, or its kind is not served for now. */
+  readonly objectNotFound?: true;
 }
 
 /** Something that a condition tells. */

@@ -5,7 +5,19 @@ import { ProviderError } from '../errors.ts';
 import type { JobRequest } from '../ports/job-driver.ts';
 import { announce } from './announce.ts';
 import { again, done, type JobBodies, type JobBody, type JobContext, type JobResult, passFence } from './body.ts';
-import { asJson, awaits, contradiction, driverOf, type Ended, failureOfJob, follow, look, progressOf, unhindered } from './by-job.ts';
+import {
+  asJson,
+  awaits,
+  contradiction,
+  driverOf,
+  type Ended,
+  failureOfJob,
+  follow,
+  isUnable,
+  look,
+  progressOf,
+  unhindered,
+} from './by-job.ts';
 import { requireFirewall } from './create.ts';
 import { addressRequest } from './job-request.ts';
 
@@ -50,7 +62,7 @@ function outcomeOf(request: JobRequest, ended: Ended): Address | ProviderError {
 }
 
 /** Looks at the Job of the intent, and when that does not tell, asks by a Job what was made for the RoutedIP: `find` without an address. Never makes another
- *  address before it is known that there is none. */
+ *  address before it is known that there is none. A person is needed only where the template says that it cannot tell. */
 const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
   const request = requestOf(context);
   const state = await driverOf(context).look(request);
@@ -79,7 +91,9 @@ async function ask(context: JobContext<'reconcileCreate'>, job: string, outcome:
   const request = addressRequest(context, 'find', {});
   const followed = await follow(context, request, 'find');
   if (followed.kind === 'again') return followed;
-  const told = followed.ended.kind === 'succeeded' ? followed.ended.message.address : undefined;
+  const { ended } = followed;
+  if (ended.kind !== 'succeeded' && !isUnable(ended)) throw failureOfJob(request, ended);
+  const told = ended.kind === 'succeeded' ? ended.message.address : undefined;
   const address = parseAddress(told ?? '');
   if (address !== null) return done({ found: 'one', address });
   if (told === '') return none(context, job);

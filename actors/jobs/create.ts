@@ -58,11 +58,14 @@ function requireNewList({ input: { intent, region }, waited, clock }: JobContext
     throw new ListOutOfDate(`create an address in ${region}: it has waited, and what exists is listed anew`);
 }
 
-/** Looks for the one address that is new since the intent. There is none, or there are several, only once the call can have no more effect: until then its own may
- *  still be missing among them. */
+/** How far a list may be behind what has been made, ms. */
+const LIST_LAG_MS = 10_000;
+
+/** Looks for the one address that is new since the intent. There is none, or there are several, only once the call can have no more effect and a list shows what it
+ *  had: until then its own may still be missing among them. */
 export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
-  const { input, clock } = context;
-  const wait = context.progress === null ? restMs(input.inDoubtUntil, clock.now(), context.settings.callDeadlineMs) : 0;
+  const { input, clock, settings } = context;
+  const wait = context.progress === null ? restMs(input.inDoubtUntil, clock.now(), settings.callDeadlineMs) + LIST_LAG_MS : 0;
   const fresh = await news(context);
   const [only] = fresh;
   if (only && fresh.length === 1) return done({ found: 'one', address: only.address });
@@ -76,8 +79,10 @@ async function news(
 ): Promise<readonly ObservedAddress[]> {
   const { input, provider } = context;
   const all = await provider.listRoutedIPs(created(context));
-  const known = new Set<string>([...input.intent.knownAddresses, ...((await context.named?.()) ?? [])]);
-  return all.filter(
+  const known = new Set(input.intent.knownAddresses);
+  const fresh = all.filter(
     ({ address, region, providerID }) => !known.has(address) && providerID === null && (!input.region || region === input.region),
   );
+  const named = fresh.length > 0 ? await context.named?.() : null;
+  return fresh.filter(({ address }) => !named?.has(address));
 }

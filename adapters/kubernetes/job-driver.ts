@@ -108,7 +108,8 @@ class KubernetesJobs implements JobDriver {
     return seen ? await this.#ends.stateOf(seen, namespace) : { kind: 'vanished', job };
   }
 
-  /** What has to end before the Job may be created; null for nothing. Jobs about the same that have ended, and of which nobody wants to hear, go. */
+  /** What has to end before the Job may be created; null for nothing. Jobs about the same that have ended, and of which nobody wants to hear, go: another actor of a RoutedIP
+   *  asks about another address, or about none. */
   async #hindrance(request: JobRequest, jobs: ReadonlyMap<string, SeenJob>, fence: Fence): Promise<JobState | null> {
     const { purpose } = request;
     const subject = subjectLabel(request.subject);
@@ -132,11 +133,11 @@ class KubernetesJobs implements JobDriver {
   }
 
   /** Of an address that was made nobody may have heard before something is done about that one: a person may have named another one meanwhile. */
-  async #isHeard(job: SeenJob, { env }: JobRequest): Promise<boolean> {
-    if (job.action !== 'create') return true;
+  async #isHeard(job: SeenJob, request: JobRequest): Promise<boolean> {
+    if (job.action !== 'create') return job.address === addressLabel(request);
     if (job.end?.kind !== 'succeeded') return false;
     const state = await this.#ends.stateOf(job);
-    return state.kind === 'succeeded' && state.message.address === env.ROUTEDIP_ADDRESS;
+    return state.kind === 'succeeded' && state.message.address === request.env.ROUTEDIP_ADDRESS;
   }
 
   /** What it says of its end is not to be believed for ever: the node may be gone. */

@@ -143,7 +143,10 @@ const exited = (name: string, pods: readonly SeenPod[]): JobState | null => {
   const exit = pods.flatMap((pod) => pod.exits).find(({ code }) => code !== 0);
   if (!exit) return null;
   const text = `Job ${name} ended with exit code ${exit.code}${exit.said && `: ${exit.said.slice(0, LONGEST_TEXT)}`}`;
-  return { kind: 'failed', job: name, exitCode: exit.code, ran: true, text };
+  return { kind: 'failed', job: name, exitCode: exit.code > LAST_EXIT ? null : exit.code, ran: true, text };
 };
+
+/** Higher ones are a signal's, for want of memory say, of the container or of what its script ran. */
+const LAST_EXIT = 128;
 
 const isDeadline = ({ end }: SeenJob): boolean => end?.kind === 'failed' && end.isDeadline;

@@ -39,11 +39,13 @@ export const inputHash = ({ action, env, request }: Pick<JobRequest, 'action' | 
   return digest(canonical([action, told, request as Json]), 32);
 };
 
-/** `rip-r-<hash>` for addresses, `rip-f-<hash>` for firewalls: the same try of the same request has the same name on every process. */
+/** `rip-r-<hash>` for addresses, `rip-f-<hash>` for firewalls: the same try of the same request has the same name on every process. One that creates is found by its
+ *  intent, though it would be told of other ports, or of another policy, by now. */
 export const jobName = (request: JobRequest): string => {
   const { subject, purpose, action, epoch, attempt } = request;
   const initial = purpose === 'updateRoutedIP' ? 'r' : 'f';
-  return `rip-${initial}-${digest(canonical([subject, purpose, action, epoch, inputHash(request), attempt]), 40)}`;
+  const input = action === 'create' ? [] : [inputHash(request)];
+  return `rip-${initial}-${digest(canonical([subject, purpose, action, epoch, ...input, attempt]), 40)}`;
 };
 
 /** The text itself where it is a legal value of a label; else what is legal of it and a digest, so that different texts stay different. */

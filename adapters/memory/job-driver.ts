@@ -3,11 +3,14 @@ import type { JobDriver, JobMessage, JobRequest, JobState } from '../../actors/p
 import type { Fence } from '../../actors/ports/provider.ts';
 import type { Clock } from '../../actors/ports.ts';
 import { MemoryPlatform } from './job-platform.ts';
+import { type Duration, durationOf } from './random.ts';
 
 /** How a Job goes that a test scripts. Without a script it does what it is asked, and says so. */
 export type JobScript =
   /** The container ends with this code; with 0 after it has done what it was asked. `says` takes the place of what it would say. */
   | { readonly kind: 'exit'; readonly code: number; readonly says?: JobMessage; readonly afterMs?: number }
+  /** Its container is killed, for want of memory say; `does`: after it has done what it was asked. */
+  | { readonly kind: 'killed'; readonly does: boolean; readonly afterMs?: number }
   /** It ends with 0, and nothing was done. */
   | { readonly kind: 'pretend'; readonly says: JobMessage }
   /** No container begins, and Kubernetes says why; after `forMs` it goes as without a script, without that never. */
@@ -34,9 +37,13 @@ export interface MemoryJob {
 }
 
 export interface MemoryJobsOptions {
-  /** How long a Job takes, ms. */
+  /** How long a Job takes until it has done what it was asked, ms. */
   readonly takesMs?: number;
+  /** How much later its end is seen, ms. Default 0. */
+  readonly tellsMs?: Duration;
   readonly deadlineMs?: number;
+  /** Where in its range each duration falls: 0 ≤ n < 1. Default: at its start. */
+  readonly random?: () => number;
 }
 
 const nameOf = ({ subject, purpose, action, epoch, attempt }: JobRequest): string =>
@@ -54,16 +61,14 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
   /** From what Jobs are made from now on. */
   template = 'first';
   readonly #clock: Clock;
-  readonly #takesMs: number;
-  readonly #deadlineMs: number;
+  readonly #options: Required<MemoryJobsOptions>;
   readonly #scripts: { readonly action: JobRequest['action']; readonly script: JobScript }[] = [];
   #isMended = false;
 
-  constructor(clock: Clock, { takesMs = 2_000, deadlineMs = 300_000 }: MemoryJobsOptions = {}, platform?: Platform) {
+  constructor(clock: Clock, options: MemoryJobsOptions = {}, platform?: Platform) {
     this.platform = platform ?? (new MemoryPlatform() as JobPlatform as Platform);
     this.#clock = clock;
-    this.#takesMs = takesMs;
-    this.#deadlineMs = deadlineMs;
+    this.#options = { takesMs: 2_000, tellsMs: 0, deadlineMs: 300_000, random: () => 0, ...options };
   }
 
   /** The next Job of this action goes by the script. */
@@ -143,8 +148,10 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
   }
 
   #endedAbout({ subject, purpose, env }: JobRequest): readonly MemoryJob[] {
-    const isHeard = ({ request: { action }, state }: MemoryJob): boolean =>
-      action !== 'create' || (state.kind === 'succeeded' && state.message.address === env.ROUTEDIP_ADDRESS);
+    const isHeard = ({ request, state }: MemoryJob): boolean =>
+      request.action === 'create'
+        ? state.kind === 'succeeded' && state.message.address === env.ROUTEDIP_ADDRESS
+        : request.env.ROUTEDIP_ADDRESS === env.ROUTEDIP_ADDRESS;
     return this.present.filter((job) => job.request.subject === subject && job.request.purpose === purpose && isHeard(job));
   }
 
@@ -179,10 +186,13 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
       text: `Job ${name} ${text}`,
     });
     const end = (ms: number, state: MemoryJob['state']): void => {
-      this.#clock.after(ms, () => {
-        if (isAlive()) job.state = state;
-      });
+      if (ms === 0 && isAlive()) job.state = state;
+      else
+        this.#clock.after(ms, () => {
+          if (isAlive()) job.state = state;
+        });
     };
+    const { takesMs, deadlineMs, tellsMs, random } = this.#options;
     switch (script.kind) {
       case 'stuck':
         job.state = { kind: 'running', job: name, waits: { reason: script.reason ?? 'Unschedulable', message: script.why } };
@@ -194,17 +204,25 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
           });
           return;
         }
-        end(this.#deadlineMs, failed(null, `failed: DeadlineExceeded; its Pod waited: ${script.why}`, false));
+        end(deadlineMs, failed(null, `failed: DeadlineExceeded; its Pod waited: ${script.why}`, false));
         return;
       case 'hang':
-        if (script.does) this.#clock.after(this.#takesMs, () => isAlive() && this.#does(request, () => undefined));
-        end(this.#deadlineMs, failed(null, 'failed: DeadlineExceeded'));
+        if (script.does) this.#clock.after(takesMs, () => isAlive() && this.#does(request, () => undefined));
+        end(deadlineMs, failed(null, 'failed: DeadlineExceeded'));
+        return;
+      case 'killed':
+        this.#clock.after(script.afterMs ?? takesMs, () => {
+          if (!isAlive()) return;
+          if (script.does) this.#does(request, () => undefined);
+          end(durationOf(tellsMs, random), failed(null, 'ended with exit code 137'));
+        });
         return;
       case 'pretend':
-        end(this.#takesMs, { kind: 'succeeded', job: name, message: script.says });
+        end(takesMs, { kind: 'succeeded', job: name, message: script.says });
         return;
       case 'exit':
-        this.#clock.after(script.afterMs ?? this.#takesMs, () => {
+        end(deadlineMs, failed(null, 'failed: DeadlineExceeded'));
+        this.#clock.after(script.afterMs ?? takesMs, () => {
           const { code, says } = script;
           if (!isAlive()) return;
           if (code !== 0 && !this.#isMended) {
@@ -212,10 +230,10 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
             return;
           }
           this.#does(request, (done) => {
-            if (!isAlive()) return;
-            if (done instanceof ProviderError) job.state = failed(exitOf(done), `ended with exit code ${exitOf(done)}: ${done.message}`);
-            else if (done) job.state = { kind: 'succeeded', job: name, message: says ?? done };
-            else job.state = failed(65, 'ended with exit code 65: there is no such address');
+            const ms = durationOf(tellsMs, random);
+            if (done instanceof ProviderError) end(ms, failed(exitOf(done), `ended with exit code ${exitOf(done)}: ${done.message}`));
+            else if (done) end(ms, { kind: 'succeeded', job: name, message: says ?? done });
+            else end(ms, failed(65, 'ended with exit code 65: there is no such address'));
           });
         });
     }

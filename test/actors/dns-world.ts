@@ -95,7 +95,6 @@ export class DNSWorld {
       ...ports,
       listAsked: () => {},
       gone: () => {},
-      recordedBeside: () => new Set(),
       nodesOf: () => [],
       firewallInput: (id) => ({ id, provider: '', firewall: '' }),
       halted: () => {},

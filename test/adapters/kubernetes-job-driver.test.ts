@@ -39,6 +39,13 @@ describe('the Jobs of a class', () => {
     });
   });
 
+  test('whose container was killed say nothing of what they did', async () => {
+    const { simulator, ended } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', exitCode: 137, message: '' });
+    const text = `Job ${nameOf()} ended with exit code 137`;
+    expect(await ended()).toEqual({ kind: 'failed', job: nameOf(), exitCode: null, ran: true, text });
+  });
+
   test.each([
     ['in its message', `{"message":"401 for ${TOKEN}"}`],
     ['outside of JSON, where the text is cut off in the middle of it', `${'x'.repeat(290)} ${TOKEN}`],
@@ -171,24 +178,21 @@ describe('a Job about the same RoutedIP', () => {
     expect(jobs()).toHaveLength(3);
   });
 
-  test('that has ended makes room, and goes unless an address may have been made by it of which nobody has heard', async () => {
+  test('that has ended makes room, and goes unless it is about another address, or made one of which nobody has heard', async () => {
     const { simulator, run, ended, jobs } = await cluster();
+    const actions = () => jobs().map(({ metadata }) => metadata.labels?.['routedip.io/action']);
     simulator.jobs.add({ outcome: 'exit', message: '{"address":"192.0.2.10"}' });
-    for (const action of ['find', 'create'] as const) await ended(requestOf({ action, attempt: action }));
+    await ended(requestOf({ action: 'find', attempt: 'former' }));
+    await ended(requestOf({ action: 'create', env: { ROUTEDIP_ADDRESS: '' } }));
+    // Asked at the same time: what was made, and, since a person has named another address meanwhile, where that one is.
     const asking = requestOf({ action: 'find', env: { ROUTEDIP_ADDRESS: '' } });
     await ended(asking);
-    await waitFor('the one that found is gone', () => jobs().length === 2);
-    expect(
-      jobs()
-        .map(({ metadata }) => metadata.labels?.['routedip.io/action'])
-        .sort(),
-    ).toEqual(['create', 'find']);
-    // A person has named another address meanwhile.
     await ended(requestOf({ action: 'find', attempt: 'named', env: { ROUTEDIP_ADDRESS: '192.0.2.77' } }));
-    await waitFor('the one that asked is gone', () => jobs().length === 2);
-    expect(jobs().map(({ metadata }) => metadata.labels?.['routedip.io/action'])).toContain('create');
+    expect(actions().sort()).toEqual(['create', 'find', 'find', 'find']);
+    expect(await run(asking, nameOf(asking))).toMatchObject({ kind: 'succeeded' });
     expect(await run()).toMatchObject({ kind: 'running' });
-    await waitFor('all others are gone', () => jobs().length === 1);
+    await waitFor('those about its address are gone', () => jobs().length === 3);
+    expect(actions().sort()).toEqual(['assign', 'find', 'find']);
   });
 
   test('whose Pod is left behind is alive until that has ended', async () => {
@@ -345,6 +349,15 @@ describe('a Job that may not be created', () => {
 });
 
 describe('a Job that somebody looks for', () => {
+  test('is found by its intent when it creates, though it would be told of other ports by now', async () => {
+    const { simulator, driver, ended } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', message: '{"address":"192.0.2.10"}' });
+    await ended(requestOf({ action: 'create', env: { ROUTEDIP_PORTS: 'tcp/80' } }));
+    const asked = requestOf({ action: 'create', env: { ROUTEDIP_PORTS: 'tcp/80,tcp/443' } });
+    expect(await driver.look(asked)).toMatchObject({ kind: 'succeeded', message: { address: '192.0.2.10' } });
+    expect(await driver.look({ ...asked, attempt: 'try-2' })).toBeNull();
+  });
+
   test('is not created', async () => {
     const { driver, jobs } = await cluster();
     expect(await driver.look(requestOf())).toBeNull();

@@ -98,6 +98,12 @@ describe('a Job of the sample class that is to move addresses', () => {
     expect(found).toEqual({ code: 0, message: { address: ADDRESS, providerID: 'example://9', message: '' } });
   });
 
+  test('says which address was made for the RoutedIP, and that none was, when it is told of none', async () => {
+    expect(await run('find')).toEqual({ code: 0, message: { address: '' } });
+    await run('create');
+    expect(await run('find')).toEqual({ code: 0, message: { address: ADDRESS, message: '' } });
+  });
+
   test('assigns an address and looks whether it is there', async () => {
     platform.addresses.set(ADDRESS, { server: '9' });
     const done = await run('assign', TO_NODE);

@@ -46,7 +46,7 @@ interface StepIn<D extends DomainName> {
 }
 export type Step = { [D in DomainName]: StepIn<D> }[DomainName];
 
-type Milliseconds = readonly [from: number, to: number];
+export type Milliseconds = readonly [from: number, to: number];
 
 /** A world as it is at first, and what happens in it. Plain data, so that it can be printed, shrunk and written down. */
 export interface History {

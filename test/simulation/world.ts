@@ -73,7 +73,8 @@ export class SimulationWorld extends World {
     });
     this.isAway = away;
     this.#services = services;
-    this.jobs = history.routed?.jobs ? new MemoryJobs(this.clock, history.routed.jobs, new CloudPlatform(this)) : null;
+    const jobs = history.routed?.jobs && { ...history.routed.jobs, random: seededRandom(history.seed) };
+    this.jobs = jobs ? new MemoryJobs(this.clock, jobs, new CloudPlatform(this)) : null;
     this.routedRules = history.routed ? new RoutedRules(this) : null;
   }
 

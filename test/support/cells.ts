@@ -17,7 +17,6 @@ export const cellsOn = (parts: { readonly store: RecordStore; readonly queues: Q
     observers: [],
     settings: DEFAULT_SETTINGS,
     listAsked: ignore,
-    recordedBeside: () => new Set(),
     nodesOf: () => [],
     firewallInput: (id) => ({ id, provider: firewallOf(id).provider, firewall: firewallOf(id).name }),
     gone: ignore,

@@ -2,7 +2,7 @@ import type { Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
-import type { ActorId } from '../../machines/types.ts';
+import type { ActorId, Address } from '../../machines/types.ts';
 import type { World } from './world.ts';
 
 /** What whoever led last knew and decided of RoutedIPs. He knows it still, and his calls are on their way, when the store has lost it. */
@@ -12,6 +12,9 @@ export class LedRoutedIPs {
   readonly #contexts = new Map<ActorId, PoolContext>();
   /** Those whose deletion was heard of, by uid: whether their address was to go with them, as their class said then. */
   readonly #deleted = new Map<string, boolean>();
+
+  /** What was made and is given back, rightly when that was decided: whoever changes the class afterwards is too late, since a Job may be deleting it. */
+  readonly givenBack = new Set<Address>();
 
   constructor(world: World) {
     this.#world = world;
@@ -34,12 +37,16 @@ export class LedRoutedIPs {
     );
   }
 
-  /** `isAsked`: whether the class says of the object of that uid that its address is to go. */
-  note({ actor, after }: Transition, isAsked: (uid: string) => boolean): void {
+  /** `isAsked`: whether the class says of the object of that uid that its address is to go. `isLeft`: whether it says so of what was made and is not wanted any more. */
+  note({ actor, after }: Transition, { isAsked, isLeft }: { isAsked(uid: string): boolean; isLeft(address: Address): boolean }): void {
     if (!after) return;
     const context = contextOf(after);
     const { uid } = context.ref;
     this.#contexts.set(actor, context);
+    const back = context.acquiring.givenBack;
+    // Whoever has just begun to lead, and was told nothing yet, hears of what was made for the one before him, and goes by what that one was told.
+    const isUntold = context.query === null && context.spec?.exposes?.reclaim === 'Delete';
+    if (back && (isUntold || isLeft(back))) this.givenBack.add(back);
     // Whoever finds no records decides anew.
     if (!isStopping(after)) this.#deleted.delete(uid);
     else if (!this.#deleted.has(uid)) this.#deleted.set(uid, isAsked(uid));
@@ -54,15 +61,16 @@ export class LedRoutedIPs {
     return this.#contexts.get(actor);
   }
 
+  /** Whoever led last has heard that it is deleted. */
+  hasHeard({ uid }: ObjectRef): boolean {
+    return this.#deleted.has(uid);
+  }
+
   /** A call that deletes its address was rightly sent, and may be on its way. */
   wasToDelete({ uid }: ObjectRef): boolean {
     return this.#deleted.get(uid) === true;
   }
 }
-
-/** The record says that the object is deleted. */
-export const saysDeleted = (record: ActorRecord | undefined, { uid }: ObjectRef): boolean =>
-  record !== undefined && contextOf(record).ref.uid === uid && isStopping(record);
 
 const contextOf = ({ snapshot }: ActorRecord): PoolContext => snapshot.context as unknown as PoolContext;
 const isStopping = ({ snapshot: { value } }: ActorRecord): boolean => Object.hasOwn(Object(value), 'Stopping');

@@ -1,6 +1,6 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
-import type { ActorRecord, Json } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports.ts';
 import { createdAt } from '../../machines/creation.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
@@ -8,18 +8,16 @@ import { isCreating, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
-import { LedRoutedIPs, saysDeleted } from './led-routed-ips.ts';
+import { LedRoutedIPs } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
 import { nodeNameOf, type World } from './world.ts';
 
 /** What must hold at every moment of RoutedIPs, their addresses and the marks of their holders. */
 export type RoutedRule =
   | 'guarded before anything is done for it'
-  /** Its object goes only once all is undone that its class wants undone. */
   | 'goes only when all is undone'
   | 'one address for each'
   | 'bound before it is used'
-  /** One that is given up is released where it is, or deleted: no assign is decided for it any more. */
   | 'assigned only while it is wanted'
   | 'gives back only what it may'
   | 'marked before it is assigned'
@@ -66,7 +64,7 @@ export class RoutedRules {
 
   constructor(world: World) {
     this.#world = world;
-    this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => world.cluster.pool(ref)?.status));
+    this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => [cellOf(ref), world.cluster.pool(ref)?.status]));
     this.#led = new LedRoutedIPs(world);
     this.#classes = new SeenClasses(this.#led);
     const { invariants } = world;
@@ -118,15 +116,20 @@ export class RoutedRules {
     this.#refresh();
     for (const transition of transitions) {
       const { chart, after } = transition;
-      const pool = chart === 'pool' && after ? (after.snapshot.context as unknown as PoolContext) : null;
-      if (pool && !isCreating(pool.acquiring)) this.#madeAt.set(pool.ref.uid, createdAt(pool));
-      if (chart === 'pool') this.#led.note(transition, (uid) => this.#asked.get(uid) === true);
+      if (chart === 'pool') this.#notePool(transition);
       if (chart === 'ip' && transition.actor.startsWith('rip/')) {
         this.#noteHolder(transition);
         this.#noteAssign(transition);
         if (this.#writesFail) this.#noteMarking(after);
       }
     }
+  }
+
+  #notePool(transition: Transition): void {
+    const pool = transition.after?.snapshot.context as PoolContext | undefined;
+    if (pool && !isCreating(pool.acquiring)) this.#madeAt.set(pool.ref.uid, createdAt(pool));
+    const isLeft = (address: Address): boolean => this.#madeFor.get(address)?.some((ref) => this.#isLeft(ref, address)) ?? false;
+    this.#led.note(transition, { isAsked: (uid) => this.#asked.get(uid) === true, isLeft });
   }
 
   #noteAssign({ actor, before, after, events }: Transition): void {
@@ -190,9 +193,8 @@ export class RoutedRules {
       policyObserved: (policy) => {
         this.#classes.put(policy);
         if (this.#led.isHearing()) return;
-        // What whoever led before has stored of a deletion goes on as it was decided.
-        const isHeard = ({ ref }: PoolObject): boolean => saysDeleted(this.#world.invariants.records.get(cellOf(ref)), ref);
-        for (const object of this.#objects.values()) if (object.deleting && !isHeard(object)) this.#noteAsked(object);
+        // What whoever led before has heard of a deletion goes on as it was decided.
+        for (const object of this.#objects.values()) if (object.deleting && !this.#led.hasHeard(object.ref)) this.#noteAsked(object);
       },
     });
     const { untaint, removeNode, failWrites, mendWrites } = cluster;
@@ -242,13 +244,14 @@ export class RoutedRules {
     // The call that was to delete it may be on its way still.
     const isToGo = this.#classes.mayDelete(object) && this.#asked.get(ref.uid) === true;
     if (isToGo) this.#world.invariants.given.add(routedIP as Address);
-    if (isToGo && this.#isThere(routedIP) && !this.#deleted.has(routedIP as Address))
+    const isThere = this.#world.provider.cloud.addresses().some(({ address }) => address === routedIP);
+    if (isToGo && !this.#classes.mayStay(object) && isThere && !this.#deleted.has(routedIP as Address))
       this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
   }
 
   #watchCloud(): void {
     const { cloud } = this.#world.provider;
-    asksToDelete(this.#world.provider, (address) => this.#checkDeletion(address));
+    asksToDelete(this.#world.provider, (address, isSent) => this.#checkDeletion(address, isSent));
     const { create, assign, delete: remove, removeByHand } = cloud;
     cloud.create = (region) => {
       const address = create.call(cloud, region);
@@ -277,8 +280,8 @@ export class RoutedRules {
       this.#made.set(ref.uid, made);
       this.#madeFor.set(address, [...(this.#madeFor.get(address) ?? []), ref]);
       if (made.size > 1) this.#note('one address for each', `${address} is address number ${made.size} that was made for ${cellOf(ref)}`);
-      const isThere = this.#world.cluster.pool(ref) !== null;
-      if (isThere && !this.#isGuarded(ref)) this.#note('guarded before anything is done for it', `${address} was made for ${cellOf(ref)}`);
+      if (this.#world.cluster.pool(ref) && !this.#isGuarded(ref))
+        this.#note('guarded before anything is done for it', `${address} was made for ${cellOf(ref)}`);
     }
   }
 
@@ -308,19 +311,20 @@ export class RoutedRules {
   }
 
   /** Whether it is there still or not: who asks for one that is gone would delete one that somebody makes again. */
-  #checkDeletion(address: Address): void {
+  #checkDeletion(address: Address, isSent: boolean): void {
     this.#refresh();
     const bound = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
+    if (bound && isSent && this.#classes.keeps(bound, address, this.#world.processes))
+      this.#note('gives back only what it may', `${address} is deleted, and the class of ${cellOf(bound.ref)} says Retain by now`);
     // Another one may have the name of that for which it was made, and which was let go.
     if (!bound && this.#world.invariants.given.has(address)) return;
     const makers = this.#madeFor.get(address) ?? [];
-    if (bound ? this.#isAskedFor(bound, makers) : makers.some((ref) => this.#isLeft(ref, address))) {
-      this.#world.invariants.given.add(address);
-      return;
-    }
     const owners = bound ? [bound.ref] : makers;
     const why = owners.length > 0 ? `${owners.map(cellOf)} does not ask for that` : 'is nobody’s';
-    this.#note('gives back only what it may', `${address} is deleted, and ${why}`);
+    const isGivenBack = this.#led.givenBack.has(address) || makers.some((ref) => this.#isLeft(ref, address));
+    const isRight = bound ? this.#isAskedFor(bound, makers) : isGivenBack;
+    if (isRight) this.#world.invariants.given.add(address);
+    else this.#note('gives back only what it may', `${address} is deleted, and ${why}`);
   }
 
   /** What a status says may be wrong: it was seen for whom it was made. */
@@ -338,8 +342,7 @@ export class RoutedRules {
     return (object.deleting || own !== address) && this.#classes.mayDelete(object, true);
   }
 
-  /** Its last spec is not valid, or nobody was told of it or of its class before it was gone and nobody can read it any more: what counts is the last valid one that
-   *  was told, and what its class said then. */
+  /** Nobody was told of its last spec, or of its class, before it was gone, or that spec is not valid: the last valid one that was told counts, and what its class said then. */
   #wasToDelete({ ref, generation }: PoolObject): boolean {
     const context = this.#poolOf(cellOf(ref)) ?? this.#led.lastOf(cellOf(ref));
     const isOlder = context !== undefined && (!this.#led.isHearing() || context.generation < generation || context.error !== null);
@@ -349,10 +352,6 @@ export class RoutedRules {
   /** A change of status alone is told to nobody. */
   #refresh(): void {
     for (const [cell, object] of this.#objects) this.#objects.set(cell, this.#world.cluster.pool(object.ref) ?? object);
-  }
-
-  #isThere(address: Json | undefined): boolean {
-    return this.#world.provider.cloud.addresses().some((each) => each.address === address);
   }
 
   #isGuarded(ref: ObjectRef): boolean {

@@ -66,6 +66,7 @@ function addressAnswer(
   sent: unknown,
 ): Answer {
   const taken = [...addresses].find(([, one]) => owner !== null && one.owner === owner)?.[0];
+  if (method === 'GET' && owner !== null && taken === undefined) return { code: 404 };
   const address = name || taken || CREATED;
   if (owner !== null && taken === undefined) addresses.set(address, { server: null, owner });
   const found = addresses.get(address);

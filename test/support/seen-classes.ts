@@ -1,7 +1,9 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
 import type { LedRoutedIPs } from './led-routed-ips.ts';
+import type { OperatorProcess } from './world.ts';
 
 type Fields = { readonly [field: string]: Json };
 
@@ -25,8 +27,9 @@ export class SeenClasses {
   /** RoutedIPs, by uid, that came to name what could not be used, or what nobody had served them by before: it has said nothing of them yet. With what they had been served by;
    *  null for nothing. */
   readonly #untold = new Map<string, Kind | null>();
-  /** RoutedIPs, by uid, that are deleted: what is said from then on is too late, for whoever has heard of it. */
-  readonly #deleted = new Set<string>();
+  /** RoutedIPs that are deleted, by uid: what is said from then on is too late, for whoever has heard of it. With the address that each had got by then, and whether its class
+   *  has said since that this stays. */
+  readonly #deleted = new Map<string, { readonly address: Json | undefined; mayStay: boolean }>();
 
   constructor(led: Pick<LedRoutedIPs, 'servedBy'>) {
     this.#led = led;
@@ -41,6 +44,7 @@ export class SeenClasses {
     this.#seen.set(kind, policy);
     this.#unusable.delete(kind);
     for (const uid of this.#untold.keys()) if (this.#named.get(uid) === kind && !this.#deleted.has(uid)) this.#untold.delete(uid);
+    for (const uid of this.#deleted.keys()) this.#heed(uid);
   }
 
   remove({ kind }: ObjectRef): void {
@@ -50,8 +54,14 @@ export class SeenClasses {
 
   see(object: PoolObject): void {
     const { uid } = object.ref;
+    this.#name(object);
+    if (object.deleting && !this.#deleted.has(uid)) this.#deleted.set(uid, { address: fieldsOf(object.status).routedIP, mayStay: false });
+    this.#heed(uid);
+  }
+
+  #name(object: PoolObject): void {
+    const { uid } = object.ref;
     const kind = kindNamedIn(object);
-    if (object.deleting) this.#deleted.add(uid);
     if (this.#named.get(uid) === kind) return;
     this.#named.set(uid, kind);
     if (this.#unusable.has(kind)) this.#noteUnlessServed(uid, kind);
@@ -61,6 +71,27 @@ export class SeenClasses {
   #noteUnlessServed(uid: string, kind: Kind): void {
     const servedBy = this.#led.servedBy(uid);
     if (servedBy !== kind) this.#untold.set(uid, servedBy);
+  }
+
+  #heed(uid: string): void {
+    const deleted = this.#deleted.get(uid);
+    if (deleted && this.#saysRetain(uid)) deleted.mayStay = true;
+  }
+
+  #saysRetain(uid: string): boolean {
+    const policy = this.#seen.get(this.#named.get(uid) ?? '');
+    return policy !== undefined && fieldsOf(policy.spec).routedIPReclaimPolicy !== 'Delete';
+  }
+
+  /** The class says by now that the address stays which the object had got when it was deleted, and each of the processes knows it. */
+  keeps({ ref: { uid } }: PoolObject, address: Address, processes: readonly Pick<OperatorProcess, 'cluster'>[]): boolean {
+    const isKept = this.#deleted.get(uid)?.address === address && this.#saysRetain(uid);
+    return isKept && processes.every(({ cluster: { watch } }) => watch.sees('policies') && watch.sees('objects'));
+  }
+
+  /** The class has said so at some time since. */
+  mayStay({ ref: { uid } }: PoolObject): boolean {
+    return this.#deleted.get(uid)?.mayStay === true;
   }
 
   /** Whatever has been heard of what the RoutedIP names. */

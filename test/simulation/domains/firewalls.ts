@@ -137,7 +137,7 @@ class PlayedFirewalls implements Played<FirewallHappening> {
       foreign.delete(port);
     }
     const isFull = there.ports.length + (this.#otherRules.get(name) ?? 0) >= MOST_RULES;
-    if (kind === 'addRule' && !isFull && !there.ports.includes(port) && !this.#rules.firewalls.countsAsOwn(name, port)) {
+    if (kind === 'addRule' && !isFull && !there.ports.includes(port) && !this.#rules.firewalls.isOwn(name, port)) {
       this.#rules.firewalls.byHand(() => provider.cloud.openPorts(name, [parsePort(port)]));
       foreign.add(port);
     }

@@ -6,14 +6,17 @@ import type { ObjectRef } from '../../../machines/jobs.ts';
 import type { Address } from '../../../machines/types.ts';
 import { JobRules } from '../../support/job-rules.ts';
 import { type OperatorProcess, PROVIDER } from '../../support/world.ts';
-import { type Domain, of, type Played, type Stage, type Violation } from '../domain.ts';
+import { type Domain, of, type Played, range, type Stage, type Violation } from '../domain.ts';
+import type { Milliseconds } from '../history.ts';
 import type { CloudPlatform } from '../job-platform.ts';
 
 /** How Jobs of the class go. */
 export interface JobSetup {
-  /** How long one takes, and may take at most, virtual ms. */
+  /** How long one takes until it has done what it was asked, and may take at most, virtual ms. */
   readonly takesMs: number;
   readonly deadlineMs: number;
+  /** How much later its end is seen; at once where this is left out. */
+  readonly tellsMs?: Milliseconds;
 }
 
 /** What becomes of Jobs. `script`: the next ones of that action go so. `deleteJobs`: somebody deletes those that run. `refuseJobs`: the API server takes none, and tells
@@ -41,7 +44,6 @@ class PlayedJobs implements Played<JobHappening> {
     this.#jobs = jobs;
     this.#rules = new JobRules(jobs);
     stage.begins.push((process) => this.#equip(process));
-    this.#hideUnbound();
   }
 
   act(what: JobHappening): void {
@@ -129,20 +131,6 @@ class PlayedJobs implements Played<JobHappening> {
       conclude: (subject) => asked(() => driver.conclude(subject)),
     };
   }
-
-  /** Who lists the account while an address is being made by a Job cannot tell it from what somebody else makes: it is shown once it stands in a status. */
-  #hideUnbound(): void {
-    const { provider, cluster } = this.#stage.world;
-    const { cloud } = provider;
-    const { list } = cloud;
-    cloud.addresses = () => list.call(cloud);
-    cloud.list = () => {
-      const bound = new Set(
-        (this.#stage.routed?.refs() ?? []).map((ref) => (cluster.pool(ref)?.status as { routedIP?: unknown } | undefined)?.routedIP),
-      );
-      return list.call(cloud).filter(({ address }) => !this.#jobs.platform.isMade(address) || bound.has(address));
-    };
-  }
 }
 
 const action = fc.constantFrom<JobAction>('find', 'find', 'create', 'assign', 'assign', 'assign', 'delete');
@@ -160,6 +148,14 @@ const script: fc.Arbitrary<JobScript> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('exit' as const), code: fc.constant(0), afterMs: fc.integer({ min: 0, max: 300_000 }) }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('exit' as const), code: fc.constant(0), says: fc.constant({}) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('killed' as const), does: fc.boolean(), afterMs: fc.integer({ min: 0, max: 20_000 }) }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('hang' as const), does: fc.boolean() }) },
   {
     weight: 2,
@@ -174,6 +170,7 @@ const script: fc.Arbitrary<JobScript> = fc.oneof(
 export const jobSetup: fc.Arbitrary<JobSetup> = fc.record({
   takesMs: fc.constantFrom(500, 2_000, 2_000, 8_000),
   deadlineMs: fc.constantFrom(30_000, 60_000, 300_000),
+  tellsMs: range(20_000, 2_000),
 });
 
 export const JOBS_DOMAIN: Domain<JobHappening> = {

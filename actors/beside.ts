@@ -1,0 +1,34 @@
+import { asBegun, createdAt } from '../machines/creation.ts';
+import { isFromGroup } from '../machines/group-address.ts';
+import { isCreating, listed, type PoolContext } from '../machines/pool.ts';
+import { isOfJobs } from '../machines/provider-key.ts';
+import type { ActorId, Address } from '../machines/types.ts';
+import type { ActorRecord } from './ports.ts';
+
+/** What other pools have, by the records of whoever leads. Watches may lag behind these, and nobody watches for an object that is gone. */
+export interface Beside {
+  /** Addresses that they list, have got, or made. */
+  readonly addresses: readonly Address[];
+  /** One for which an address is being made that nobody has heard of yet; null for none. */
+  readonly making: ActorId | null;
+}
+
+type Cells = Iterable<readonly [ActorId, { readonly records: ReadonlyMap<ActorId, ActorRecord> }]>;
+
+export function beside(own: ActorId, cells: Cells): Beside {
+  const others = [...cells].flatMap(([id, { records }]) => {
+    const record = id === own ? undefined : records.get(id);
+    return record?.chart === 'pool' ? [[id, record.snapshot.context as unknown as PoolContext] as const] : [];
+  });
+  return {
+    addresses: others.flatMap(([, context]) => [...listed(context), ...context.created, context.exposed?.bound ?? []].flat()),
+    making: others.find(([, context]) => isMaking(context))?.[0] ?? null,
+  };
+}
+
+/** It will be known by itself what was made. Of a call in doubt only a list tells: those that look into one do not wait for each other. */
+function isMaking(context: PoolContext): boolean {
+  const { unpublished, inDoubtUntil } = context.acquiring;
+  if (!isCreating(context.acquiring) || unpublished !== null || isFromGroup(asBegun(context))) return false;
+  return inDoubtUntil === null || isOfJobs(createdAt(context));
+}
