@@ -4,7 +4,7 @@ import { isFirewall } from '../../machines/firewall-id.ts';
 import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { nameOf } from './firewall-served.ts';
-import type { World } from './world.ts';
+import type { OperatorProcess, World } from './world.ts';
 
 /** What tells whoever leads next what the operator has added to firewalls: the records in the store, and statuses, which name it before it is added while there is no store. */
 export class FirewallKnown {
@@ -36,13 +36,15 @@ export class FirewallKnown {
     return cells.flatMap(([, cell]) => [...cell.records.values()].map(({ json }): ActorRecord => JSON.parse(json))).flatMap(ownedIn);
   }
 
+  /** The operator takes it for its own: nobody could tell that somebody else has added it. */
+  isOwn(firewall: string, item: string): boolean {
+    return [this.shownIn(firewall), this.storedIn(firewall), this.#rememberedIn(firewall)].some((items) => items.includes(item));
+  }
+
   /** Whoever leads without the store, and began so, knows what he remembers and what statuses say. What only the store tells goes once that is back. */
   isKnownNow(firewall: string, item: string): boolean {
-    const leader = this.#world.processes.find(({ supervisor }) => supervisor.leading);
-    if (!leader?.store.isFleeting?.()) return true;
-    const cells = [...leader.supervisor.records()].filter(([cell]) => isFirewall(cell) && nameOf(cell) === firewall);
-    const remembered = cells.flatMap(([, records]) => [...records.values()]).flatMap(ownedIn);
-    return remembered.includes(item) || this.shownIn(firewall).includes(item);
+    if (!this.#leader?.store.isFleeting?.()) return true;
+    return this.#rememberedIn(firewall).includes(item) || this.shownIn(firewall).includes(item);
   }
 
   /** What was sent to add something before that may arrive when nobody knows of it any more. */
@@ -50,6 +52,16 @@ export class FirewallKnown {
     const writes = this.#world.provider.writes();
     const sent = writes.findLast(({ verb, args }) => verb.startsWith('addRoutedIPFirewall') && args[0] === firewall);
     return sent === undefined || sent.at > this.#lostAt;
+  }
+
+  get #leader(): OperatorProcess | undefined {
+    return this.#world.processes.find(({ supervisor }) => supervisor.leading);
+  }
+
+  /** By whoever leads. */
+  #rememberedIn(firewall: string): readonly string[] {
+    const cells = [...(this.#leader?.supervisor.records() ?? [])].filter(([cell]) => isFirewall(cell) && nameOf(cell) === firewall);
+    return cells.flatMap(([, records]) => [...records.values()]).flatMap(ownedIn);
   }
 }
 

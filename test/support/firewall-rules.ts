@@ -88,6 +88,11 @@ export class FirewallRules {
     return [...(this.#unknown.get(firewall) ?? [])].filter((item) => this.#has(firewall, item)).sort();
   }
 
+  /** The operator takes it for its own: nobody could tell that somebody else has added it. */
+  isOwn(firewall: string, item: Item): boolean {
+    return this.#known.isOwn(firewall, item);
+  }
+
   /** What a person does to a firewall is not the operator's doing. */
   byHand(run: () => void): void {
     this.#isByHand = true;

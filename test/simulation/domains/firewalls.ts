@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import type { Firewall } from '../../../actors/ports/provider.ts';
-import type { FirewallContext } from '../../../machines/firewall.ts';
 import { parsePort, portText } from '../../../machines/port.ts';
-import { ownedRules } from '../../../machines/rebuild-routed-ip.ts';
 import type { RoutedRules } from '../../support/routed-rules.ts';
 import { providerIDOf } from '../../support/world.ts';
 import { type Domain, index, of, type Played, type Stage } from '../domain.ts';
@@ -138,22 +136,11 @@ class PlayedFirewalls implements Played<FirewallHappening> {
       this.#rules.firewalls.byHand(() => provider.cloud.closePorts(name, [parsePort(port)]));
       foreign.delete(port);
     }
-    // Where the operator counts it as its own, nobody can tell that it is not.
     const isFull = there.ports.length + (this.#otherRules.get(name) ?? 0) >= MOST_RULES;
-    if (kind === 'addRule' && !isFull && !there.ports.includes(port) && !this.#isClaimed(name, port)) {
+    if (kind === 'addRule' && !isFull && !there.ports.includes(port) && !this.#rules.firewalls.isOwn(name, port)) {
       this.#rules.firewalls.byHand(() => provider.cloud.openPorts(name, [parsePort(port)]));
       foreign.add(port);
     }
-  }
-
-  #isClaimed(name: string, port: string): boolean {
-    const records = [...this.#stage.world.invariants.records].flatMap(([actor, { chart, snapshot }]) =>
-      chart === 'firewall' && actor.endsWith(`/${name}`) ? (snapshot.context as unknown as FirewallContext).owned.ports : [],
-    );
-    const shown = (this.#stage.routed?.refs() ?? []).flatMap((ref) => ownedRules(this.#stage.world.statusOf(ref)));
-    return [...records, ...shown.filter(({ firewall }) => firewall.endsWith(`/${name}`)).flatMap(({ owned }) => owned.ports)].includes(
-      port,
-    );
   }
 }
 
