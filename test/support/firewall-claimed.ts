@@ -1,6 +1,7 @@
 import { cellOf } from '../../actors/charts.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
+import type { Held } from '../../machines/firewall-claims.ts';
 import type { ActorId } from '../../machines/types.ts';
 import type { FirewallKnown } from './firewall-known.ts';
 import { nameOf } from './firewall-served.ts';
@@ -20,11 +21,22 @@ export class FirewallClaimed {
   }
 
   note(firewall: ActorId, { snapshot, term }: ActorRecord): void {
-    for (const [claimant, { nodes, ports }] of Object.entries((snapshot.context as unknown as FirewallContext).claims)) {
+    const { claims, waiting } = snapshot.context as unknown as FirewallContext;
+    for (const [claimant, held] of Object.entries(claims)) {
       const key = `${cellOf(claimant)} ${nameOf(firewall)}`;
       const claimed = this.#claimed.get(key) ?? new Map<string, number>();
       this.#claimed.set(key, claimed);
-      for (const item of [...ports, ...nodes.map(({ providerID }) => providerID)]) claimed.set(item, term);
+      for (const item of itemsOf(held)) claimed.set(item, term);
+    }
+    const cells = new Set([...Object.keys(claims), ...Object.keys(waiting)].map(cellOf));
+    this.#leave(nameOf(firewall), cells, Object.values(claims).flatMap(itemsOf));
+  }
+
+  /** What one that is done with the firewall left to others is theirs. */
+  #leave(firewall: string, cells: ReadonlySet<ActorId>, needed: readonly string[]): void {
+    for (const [key, claimed] of this.#claimed) {
+      const [cell = '', name] = key.split(' ');
+      if (name === firewall && !cells.has(cell)) for (const item of needed) claimed.delete(item);
     }
   }
 
@@ -52,3 +64,5 @@ export class FirewallClaimed {
     for (const key of [...this.#claimed.keys()]) if (key.startsWith(`${cell} `)) this.#claimed.delete(key);
   }
 }
+
+const itemsOf = ({ nodes, ports }: Held): readonly string[] => [...ports, ...nodes.map(({ providerID }) => providerID)];
