@@ -329,6 +329,8 @@ export interface LookVipInput {
   readonly provider: string;
   /** Its uid is empty where only the names are known. */
   readonly service: ObjectRef;
+  /** What is reserved for a VirtualIP, which may need none of it; absent for any other. */
+  readonly ips?: readonly ReservedIP[];
 }
 
 export interface VerifyAllInput {

@@ -223,7 +223,11 @@ export const releaseInput = ({ provider, ref, service, owned }: VipContext): Rel
   isThere: service !== null,
 });
 
-export const lookInput = ({ provider, ref }: VipContext): LookVipInput => ({ provider, service: ref });
+export const lookInput = ({ provider, ref, owned }: VipContext): LookVipInput => ({
+  provider,
+  service: ref,
+  ...(ref.kind === 'VirtualIP' && { ips: owned }),
+});
 
 const wanted = (target: VipTarget | null): VipTarget => {
   if (target === null) throw new Error('asked for without a target: a guard of the chart is wrong');

@@ -6,17 +6,20 @@ import { isOver } from './virtual-ip-stage.ts';
 /** The IP is the Service's by now, or is to be, and the VirtualIP that it comes from is not migrated yet: whatever the Service is like meanwhile, nobody frees it.
  *  @param marked the VirtualIP that the Service names as the one that is migrated to it
  *  @param vips all that there are; null when they may not be looked at: then the Service is believed */
-export function isPromised({ owner, address }: ReservedIP, marked: string | null, vips: readonly VirtualIP[] | null): boolean {
+export function isPromised(ip: ReservedIP, marked: string | null, vips: readonly VirtualIP[] | null): boolean {
+  const { owner } = ip;
   if (owner === null) return false;
   if (vips === null) return marked !== null;
   return vips.some((vip) => {
     const { ref, status } = vip;
     if (ref.namespace !== owner.namespace || isOver(vip)) return false;
     const isNamed = ref.name === marked;
-    // One that does not know its address may have given any.
-    return status.ip === '' ? isNamed : (isNamed || status.service === owner.name) && parseAddress(status.ip) === address;
+    return status.ip === '' ? isNamed : (isNamed || status.service === owner.name) && mayNeed(vip, ip);
   });
 }
+
+/** The address may be what the VirtualIP serves by: one that does not know its own yet may have been given any. */
+export const mayNeed = ({ status }: VirtualIP, { address }: ReservedIP): boolean => status.ip === '' || parseAddress(status.ip) === address;
 
 /** A VirtualIP that is there is being migrated to the Service, or the Service lists an address that is seen as that VirtualIP's still: what is to come of it is not
  *  known yet, and it is given no other address meanwhile. `ipOf` is the IP of an address, as far as it is seen.

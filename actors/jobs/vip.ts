@@ -1,7 +1,7 @@
 import { parseAddress } from '../../machines/address.ts';
 import type { ObjectRef, VipJobName } from '../../machines/jobs.ts';
 import { asOwner, isOwnedBy, type ReservedIP, type VipService } from '../../machines/vip.ts';
-import { isPromised } from '../../machines/virtual-ip-promised.ts';
+import { isPromised, mayNeed } from '../../machines/virtual-ip-promised.ts';
 import { ProviderError } from '../errors.ts';
 import type { LegacyKinds } from '../ports/migration.ts';
 import type { VipWriter } from '../ports/vip.ts';
@@ -56,12 +56,14 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
   lookVip: async (context) => done({ wanting: isNeeded(await ownerNow(context), context.input.service) }),
 };
 
-/** Who an address is reserved for, as the API server has it. @throws ProviderError Unavailable while VirtualIPs cannot be seen, for one of these */
-async function ownerNow({ input: { service }, vips, virtualIPs }: VipJobContext<'lookVip' | 'releaseVip'>): Promise<VipService | null> {
+/** Who the IPs are reserved for, as the API server has it; null for a VirtualIP that names another address. @throws ProviderError Unavailable while VirtualIPs cannot be
+ *  seen, for one of these */
+async function ownerNow({ input, vips, virtualIPs }: VipJobContext<'lookVip' | 'releaseVip'>): Promise<VipService | null> {
+  const { service, ips = [] } = input;
   if (service.kind !== 'VirtualIP') return vips.look(service);
   const all = (await virtualIPs?.writer.virtualIPs()) ?? null;
   if (all === null) throw new ProviderError('Unavailable', `VirtualIPs are not served: nobody knows whether ${placeOf(service)} is there`);
-  const found = all.find(({ ref }) => placeOf(ref) === placeOf(service));
+  const found = all.find((vip) => placeOf(vip.ref) === placeOf(service) && ips.some((ip) => mayNeed(vip, ip)));
   return found ? asOwner({ ref: found.ref, createdAt: 0, deleting: found.deleting }) : null;
 }
 

@@ -6,7 +6,7 @@ import { type IPGroupObject, ipNameOf, type ReservedIP, type VipService } from '
 import { requestOf, unseen, type VipWish } from '../../machines/vip-request.ts';
 import type { ServiceObserved, VipContext, VipRefusal, VipTarget } from '../../machines/vip-service.ts';
 import type { VirtualIP } from '../../machines/virtual-ip.ts';
-import { isPromised, isReceiving } from '../../machines/virtual-ip-promised.ts';
+import { isPromised, isReceiving, mayNeed } from '../../machines/virtual-ip-promised.ts';
 import type { Cells } from '../cells.ts';
 import { isRoutedIP } from '../pools.ts';
 import { type Namespaces, NO_NAMESPACES } from '../ports/namespaces.ts';
@@ -304,11 +304,12 @@ export class VipDesk {
     return this.#seen.allVirtualIPs === null && migrating !== undefined ? plain(unseen(migrating)) : null;
   }
 
-  /** A RoutedIP or a VirtualIP looks after what is reserved for it as long as it is there, or may be. */
+  /** A RoutedIP or a VirtualIP looks after what is reserved for it as long as it is there, or may be. What a VirtualIP has besides the address that it names came late. */
   #isForsaken(ip: ReservedIP): boolean {
     if (ip.reclaim) return this.#routed.isOrphan(ip);
     if (!ip.legacy || ip.owner === null) return true;
-    return this.#seen.virtualIPsSynced && !this.#seen.virtualIPs.has(virtualIPActor(ip.owner));
+    const vip = this.#seen.virtualIPs.get(virtualIPActor(ip.owner));
+    return this.#seen.virtualIPsSynced && !(vip && mayNeed(vip, ip));
   }
 
   #isBeingMigrated(ip: ReservedIP): boolean {

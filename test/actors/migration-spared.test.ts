@@ -62,6 +62,14 @@ describe('the sweep of forgotten IPs', () => {
     await world.clock.runUntil(() => world.reserved()[ADDRESS] === undefined, LONG);
   });
 
+  test('frees one of a VirtualIP that has another address by now', async () => {
+    const world = await opened();
+    await world.valid();
+    world.k8s.setIP({ name: '1.1.2.4', owner: { ...OF_WEB, name: 'vip' }, legacy: true });
+    await world.clock.runUntil(() => world.reserved()['1.1.2.4'] === undefined, LONG);
+    expect([world.vip?.status.state, world.reserved()]).toEqual(['Valid', { [ADDRESS]: 'default/vip' }]);
+  });
+
   test('spares one of a VirtualIP that comes while it is in doubt', async () => {
     const world = await opened();
     world.k8s.setIP({ name: ADDRESS, owner: { ...OF_WEB, name: 'vip' }, legacy: true });
