@@ -47,6 +47,13 @@ export class FirewallKnown {
     return this.#rememberedIn(firewall).includes(item) || this.shownIn(firewall).includes(item);
   }
 
+  /** One leads with the store beside one that leads without it, as happens only after the Lease was deleted: each hears nothing of what the other adds, and writes statuses
+   *  over those of the other. */
+  isLedTwice(): boolean {
+    const leading = this.#world.processes.filter(({ supervisor }) => supervisor.leading);
+    return new Set(leading.map(({ store }) => store.isFleeting?.() ?? false)).size > 1;
+  }
+
   /** What was sent to add something before that may arrive when nobody knows of it any more. */
   knowsCall(firewall: string): boolean {
     const writes = this.#world.provider.writes();

@@ -263,11 +263,12 @@ export class FirewallRules {
     this.#added.set(firewall, added);
     const unknown = this.#unknown.get(firewall) ?? new Set();
     this.#unknown.set(firewall, unknown);
+    const isLedTwice = this.#known.isLedTwice();
     const isSure = this.#known.knowsCall(firewall);
     const shown = this.#known.shownIn(firewall);
     for (const item of missing) {
       added.add(item);
-      if (isSure || shown.includes(item)) unknown.delete(item);
+      if (!isLedTwice && (isSure || shown.includes(item))) unknown.delete(item);
       else unknown.add(item);
     }
     this.#noteForce();
