@@ -46,14 +46,6 @@ export class Overtaken extends ProviderError {
   }
 }
 
-/** The call has waited longer than the list lasts by which its outcome could be looked up: nothing was sent. */
-export class ListOutOfDate extends ProviderError {
-  constructor(message: string) {
-    super('Unavailable', message);
-    this.name = 'ListOutOfDate';
-  }
-}
-
 /** This process may not send for this command. Nothing was sent. */
 export class Fenced extends Error {
   /** `superseded`: the command is no longer waited for, for good. `stale`: what this process knows is too old to tell; looking again may help. */
@@ -78,14 +70,7 @@ export class Unreachable extends Error {
 export function failureOf(error: unknown): JobFailure {
   if (error instanceof ProviderError) {
     const { kind, message, retryAfterMs, unknownOutcome, conditionReason: reason } = error;
-    return {
-      kind,
-      message,
-      retryAfterMs,
-      unknownOutcome,
-      ...(reason && { reason }),
-      ...(error instanceof ListOutOfDate && { listsAnew: true }),
-    };
+    return { kind, message, retryAfterMs, unknownOutcome, ...(reason && { reason }) };
   }
   const message = readable(error instanceof Error ? error.message : String(error));
   return { kind: 'Unavailable', message, retryAfterMs: null, unknownOutcome: true };

@@ -126,8 +126,6 @@ export interface JobFailure {
     | 'FirewallJobFailed'
     /** The operator lacks a right in its own cluster: nothing was done. */
     | 'Forbidden';
-  /** Present when nothing was created, since the list that is to tell a new address is out of date: nothing is wrong. */
-  readonly listsAnew?: true;
 }
 
 /** Something that a condition tells. */
