@@ -9,8 +9,8 @@ import type { ActorRecord } from './ports.ts';
 export interface Beside {
   /** Addresses that they list, have got, or made. */
   readonly addresses: readonly Address[];
-  /** One for which an address is being made that nobody has heard of yet; null for none. */
-  readonly making: ActorId | null;
+  /** The object for which an address is being made that nobody has heard of yet, as people name it; null for none. */
+  readonly making: string | null;
 }
 
 type Cells = Iterable<readonly [ActorId, { readonly records: ReadonlyMap<ActorId, ActorRecord> }]>;
@@ -18,11 +18,12 @@ type Cells = Iterable<readonly [ActorId, { readonly records: ReadonlyMap<ActorId
 export function beside(own: ActorId, cells: Cells): Beside {
   const others = [...cells].flatMap(([id, { records }]) => {
     const record = id === own ? undefined : records.get(id);
-    return record?.chart === 'pool' ? [[id, record.snapshot.context as unknown as PoolContext] as const] : [];
+    return record?.chart === 'pool' ? [record.snapshot.context as unknown as PoolContext] : [];
   });
+  const making = others.find(isMaking)?.ref;
   return {
-    addresses: others.flatMap(([, context]) => [...listed(context), ...context.created, context.exposed?.bound ?? []].flat()),
-    making: others.find(([, context]) => isMaking(context))?.[0] ?? null,
+    addresses: others.flatMap((context) => [...listed(context), ...context.created, context.exposed?.bound ?? []].flat()),
+    making: making ? `${making.kind} ${making.namespace}/${making.name}` : null,
   };
 }
 
