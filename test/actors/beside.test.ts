@@ -6,6 +6,7 @@ import type { ActorId, Address } from '../../machines/types.ts';
 
 const INTENT = { knownAddresses: [], listedAt: 1, region: 'nyc3' };
 const MADE = '203.0.113.1' as Address;
+const OTHER = '203.0.113.2' as Address;
 
 /** The cell of a RoutedIP that works with this provider. */
 function cellOf(name: string, provider: string, acquiring: Partial<Acquiring>, change: Partial<PoolContext> = {}) {
@@ -31,9 +32,10 @@ describe('beside an address that a list tells of', () => {
     ['makes none', 'job.http', {}],
   ])('none is being made for one that %s', (_, provider, acquiring) => expect(making(provider, acquiring)).toBeNull());
 
-  test('that of the pool itself does not count, and what others have made and nobody lists does', () => {
+  test('that of the pool itself does not count, and what others have made and nobody lists does, or what they give back', () => {
     const own = cellOf('own', 'job.http', { intent: INTENT });
-    const other = cellOf('other', 'job.http', {}, { created: [MADE], deleted: true });
-    expect(beside('rip/web/own', [own, other])).toEqual({ addresses: [MADE], making: null });
+    const gone = cellOf('gone', 'job.http', {}, { created: [MADE], deleted: true });
+    const other = cellOf('other', 'job.http', { intent: INTENT, givenBack: OTHER });
+    expect(beside('rip/web/own', [own, gone, other])).toEqual({ addresses: [MADE, OTHER], making: null });
   });
 });
