@@ -7,10 +7,10 @@ import type { ActorRecord } from './ports.ts';
 
 /** What other pools have, by the records of whoever leads. Watches may lag behind these, and nobody watches for an object that is gone. */
 export interface Beside {
-  /** Addresses that they list, have got, or made. */
+  /** Addresses that they list, have got, or made, and those that they give back. */
   readonly addresses: readonly Address[];
-  /** One for which an address is being made that nobody has heard of yet; null for none. */
-  readonly making: ActorId | null;
+  /** The object for which an address is being made that nobody has heard of yet, as people name it; null for none. */
+  readonly making: string | null;
 }
 
 type Cells = Iterable<readonly [ActorId, { readonly records: ReadonlyMap<ActorId, ActorRecord> }]>;
@@ -18,13 +18,17 @@ type Cells = Iterable<readonly [ActorId, { readonly records: ReadonlyMap<ActorId
 export function beside(own: ActorId, cells: Cells): Beside {
   const others = [...cells].flatMap(([id, { records }]) => {
     const record = id === own ? undefined : records.get(id);
-    return record?.chart === 'pool' ? [[id, record.snapshot.context as unknown as PoolContext] as const] : [];
+    return record?.chart === 'pool' ? [record.snapshot.context as unknown as PoolContext] : [];
   });
+  const making = others.find(isMaking)?.ref;
   return {
-    addresses: others.flatMap(([, context]) => [...listed(context), ...context.created, context.exposed?.bound ?? []].flat()),
-    making: others.find(([, context]) => isMaking(context))?.[0] ?? null,
+    addresses: others.flatMap(addressesOf),
+    making: making ? `${making.kind} ${making.namespace}/${making.name}` : null,
   };
 }
+
+const addressesOf = (context: PoolContext): readonly Address[] =>
+  [...listed(context), ...context.created, context.exposed?.bound ?? [], context.acquiring.givenBack ?? []].flat();
 
 /** It will be known by itself what was made. Of a call in doubt only a list tells: those that look into one do not wait for each other. */
 function isMaking(context: PoolContext): boolean {

@@ -46,14 +46,6 @@ export class Overtaken extends ProviderError {
   }
 }
 
-/** The call has waited longer than the list lasts by which its outcome could be looked up: nothing was sent. */
-export class ListOutOfDate extends ProviderError {
-  constructor(message: string) {
-    super('Unavailable', message);
-    this.name = 'ListOutOfDate';
-  }
-}
-
 /** The VirtualIP is gone, or its kind is not served for now: what is heard of it next tells which. */
 export class VirtualIPNotFound extends ProviderError {
   constructor(name: string) {
@@ -103,7 +95,6 @@ export function failureOf(error: unknown): JobFailure {
       retryAfterMs,
       unknownOutcome,
       ...(reason && { reason }),
-      ...(error instanceof ListOutOfDate && { listsAnew: true }),
       ...(error instanceof VirtualIPNotFound && { objectNotFound: true }),
     };
   }

@@ -65,7 +65,7 @@ export interface JobData {
   readonly resumes: string | null;
   /** Addresses that others have by the records of whoever decided this: watches, of this process too, may not show them yet. Absent where they do not matter. */
   readonly recorded?: readonly string[];
-  /** The pool for which an address was being made then of which nobody had heard yet; absent for none. */
+  /** The object for which an address was being made then of which nobody had heard yet; absent for none. */
   readonly making?: string;
 }
 

@@ -129,8 +129,9 @@ export const intended = (context: PoolContext, { knownAddresses, listedAt }: Cre
     inDoubtUntil: null,
   });
 
-/** The address exists: it is ours, and has to be published before use. One that may be somebody else's stays in doubt until then. */
-export function obtained(context: PoolContext, address: Address, inDoubtUntil: number | null = null): Next {
+/** The address exists: it is ours, and has to be published before use. One that may be somebody else's stays in doubt until then. None when no call was sent. */
+export function obtained(context: PoolContext, address: Address | null, inDoubtUntil: number | null = null): Next {
+  if (address === null) return nothingMade(context);
   const created = context.created.includes(address) ? context.created : [...context.created, address];
   return acquiring({ ...context, created }, { unpublished: address, inDoubtUntil, failure: null });
 }
@@ -171,7 +172,7 @@ export const doubtCreation =
   (context: PoolContext, at: number): Next =>
     acquiring(context, { inDoubtUntil: at + callDeadlineMs });
 
-/** Nothing new was found, one call deadline after the call: it never took effect, so another may be made. */
+/** Nothing new was found, one call deadline after the call, or no call was sent: another may be made. */
 export const nothingMade = (context: PoolContext): Next => acquiring(context, { intent: null, inDoubtUntil: null });
 
 /** A RoutedIP that has got the address that was made for it has made no other one since. */
@@ -201,7 +202,7 @@ export const interrupt =
   };
 
 /** Waits after a failed step, but not when a Job said that what was changed while it ran can never work. A call that surely took no effect leaves no intent behind, and is
- *  no trouble where nothing is to be created any more, or where only the list is to be read anew. */
+ *  no trouble where nothing is to be created any more. */
 export const failAcquiring =
   ({ backoff }: PoolSettings) =>
   (context: PoolContext, failure: JobFailure, at: number): Next => {
@@ -209,7 +210,7 @@ export const failAcquiring =
     const attempts = context.acquiring.attempts + 1;
     const settled = !failure.unknownOutcome && inDoubtUntil === null && unpublished === null;
     const until = renewed && isUntilChanged(failure) ? at : at + backoffMs(backoff, failure, attempts);
-    const isNone = settled && unclear.length === 0 && (!lacks(context) || failure.listsAnew);
+    const isNone = settled && unclear.length === 0 && !lacks(context);
     const failed = isNone ? NOT_FAILED : { failure, attempts, until };
     return acquiring(context, { intending: false, ...begins(context), ...failed, ...(settled && { intent: null }) });
   };

@@ -137,7 +137,8 @@ export interface CreateInput extends Pick<IntendCreateInput, 'subject' | 'provid
 }
 
 export interface Created {
-  readonly address: Address;
+  /** Null when no call was sent, since the list by which its outcome could be told is out of date. */
+  readonly address: Address | null;
 }
 
 export type CreateFinding =

@@ -126,8 +126,6 @@ export interface JobFailure {
     | 'FirewallJobFailed'
     /** The operator lacks a right in its own cluster: nothing was done. */
     | 'Forbidden';
-  /** Present when nothing was created, since the list that is to tell a new address is out of date: nothing is wrong. */
-  readonly listsAnew?: true;
   /** Present when the object was not found that the job is for: it is gone, or its kind is not served for now. */
   readonly objectNotFound?: true;
 }

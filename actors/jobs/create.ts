@@ -1,6 +1,6 @@
 import { restMs } from '../../machines/backoff.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
-import { Fenced, ListOutOfDate, ProviderError, Unreachable } from '../errors.ts';
+import { Fenced, ProviderError, Unreachable } from '../errors.ts';
 import type { ListCall } from '../ports/provider.ts';
 import { again, done, type JobBody, type JobContext, passFence, read, write } from './body.ts';
 
@@ -31,13 +31,13 @@ export async function requireFirewall(context: JobContext<'intendCreate'>): Prom
   if (!found) throw new ProviderError('NotFound', `firewall "${firewall}" does not exist`, { conditionReason: 'FirewallNotFound' });
 }
 
-/** CreateRoutedIP, once. A run that may have sent it before does not send it again: a list is to tell what became of that. */
+/** CreateRoutedIP, once, unless what exists is to be listed anew first. A run that may have sent it before does not send it again: a list is to tell what became of that. */
 export const create: JobBody<'create'> = async (context) => {
   if (context.rerun || context.progress !== null) {
     const { region } = context.input;
     throw new Error(`create an address in ${region}: an earlier try was cut off, its outcome is not known`);
   }
-  requireNewList(context);
+  if (isListOutOfDate(context)) return done({ address: null });
   await context.keep({ calledAt: context.clock.now() });
   try {
     return done({ address: await context.provider.createRoutedIP(context.input.region, write(context, 'create')) });
@@ -52,11 +52,9 @@ export const create: JobBody<'create'> = async (context) => {
 /** A budget is of a minute. Whoever listed again after each wait for it would use up what was waited for. */
 const LIST_LASTS_MS = 60_000;
 
-/** While the call waited people may have made addresses, which would be taken for ours. @throws ListOutOfDate */
-function requireNewList({ input: { intent, region }, waited, clock }: JobContext<'create'>): void {
-  if (waited && clock.now() - intent.listedAt > LIST_LASTS_MS)
-    throw new ListOutOfDate(`create an address in ${region}: it has waited, and what exists is listed anew`);
-}
+/** While the call waited people may have made addresses, which would be taken for ours. */
+const isListOutOfDate = ({ input: { intent }, waited, clock }: JobContext<'create'>): boolean =>
+  waited === true && clock.now() - intent.listedAt > LIST_LASTS_MS;
 
 /** How far a list may be behind what has been made, ms. */
 const LIST_LAG_MS = 10_000;

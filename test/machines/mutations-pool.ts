@@ -3,7 +3,6 @@ import * as absences from '../../machines/absences.ts';
 import * as acquire from '../../machines/acquire.ts';
 import type { ClusterObserved, Decision, Effect, ProviderObserved, Ready } from '../../machines/events.ts';
 import * as granting from '../../machines/granting.ts';
-import type { Created } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import * as pool from '../../machines/pool.ts';
 import * as facts from '../../machines/pool-facts.ts';
@@ -200,7 +199,7 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   'an address stands in the spec before it is used': {
     mutation: 'an address is started as soon as it is created',
     spoil: action<PoolContext, MachineEvent>('noteCreated', (context, { output }): Decision<PoolContext> => {
-      const { address } = output as Created;
+      const { address } = output as { readonly address: typeof B };
       const id = pool.addressActor(context.id, address);
       const input = { id, pool: context.id, provider: '', address, origin: 'Created' as const, observed: null };
       return { ...acquire.obtained(context, address), effects: [{ type: 'spawn', params: { chart: 'ip', id, input } }] };

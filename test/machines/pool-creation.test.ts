@@ -107,7 +107,7 @@ describe('a pool that lacks an address', () => {
   });
 
   test('lists anew when the call waited too long to be sent, and is in no trouble', () => {
-    const pool = creating().failed('create', failure('Unavailable', { listsAnew: true }));
+    const pool = creating().done('create', { address: null });
     expect([acquiring(pool), pool.context.acquiring]).toMatchObject(['Intending', { intent: null, failure: null, attempts: 0 }]);
   });
 
