@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { listen } from '../listener/listen.ts';
 import type { BindAddress } from './bind-address.ts';
@@ -11,11 +10,13 @@ export interface Scraped {
   readonly body: () => Iterable<string>;
 }
 
+interface Answer {
+  readonly contentType: string;
+  readonly text: Buffer;
+}
+
 /** Null while all is well, else what is missing, for people: `unreachable since 12 s (connect ECONNREFUSED)`. */
 export type Check = () => string | null | Promise<string | null>;
-
-/** So long a client may take to read all series, ms. */
-const SEND_MS = 30_000;
 
 interface TelemetryServerOptions {
   /** Null for nowhere. */
@@ -45,13 +46,13 @@ export interface TelemetryServer {
 /** Serves /metrics, /healthz and /readyz. Resolves once it listens. @throws Error that names the address when it cannot be listened on */
 export async function startTelemetryServer(options: TelemetryServerOptions): Promise<TelemetryServer> {
   if (options.bind === null) return { url: null, close: async () => undefined };
-  const scraped = { ...options, scrape: shared(options.scrape) };
+  const answering = { ...options, answer: shared(async () => wholeOf(await options.scrape())) };
   return listen({
     name: 'metrics and probes',
     bind: options.bind,
     answer: ({ method, headers: { authorization } }, response, { pathname }) => {
       const route = (method === 'GET' || method === 'HEAD') && Object.hasOwn(routes, pathname) ? routes[pathname] : undefined;
-      return route ? route(scraped, response, authorization) : reply(response, 404, 'There are /metrics, /healthz and /readyz.\n');
+      return route ? route(answering, response, authorization) : reply(response, 404, 'There are /metrics, /healthz and /readyz.\n');
     },
     failed: (error, response) => reply(response, 500, `${options.hide(String(error))}\n`),
     limits: { header: 8 * 1024 },
@@ -69,19 +70,24 @@ function shared<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-type Route = (options: TelemetryServerOptions, response: ServerResponse, authorization: string | undefined) => Promise<void>;
+interface Answering extends TelemetryServerOptions {
+  /** The answer for all who ask for /metrics while it is being made. */
+  readonly answer: () => Promise<Answer>;
+}
+
+type Route = (options: Answering, response: ServerResponse, authorization: string | undefined) => Promise<void>;
 
 const routes: Readonly<Record<string, Route>> = {
-  '/metrics': async ({ scrape, gate, hide }, response, authorization) => {
+  '/metrics': async ({ answer, gate, hide }, response, authorization) => {
     const refusal = (await gate?.(authorization)) ?? null;
     if (refusal !== null) {
       if (refusal.status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
       reply(response, refusal.status, `${hide(refusal.message)}\n`);
       return;
     }
-    const { contentType, body } = await scrape();
+    const { contentType, text } = await answer();
     response.writeHead(200, headers(contentType));
-    await pipeline(paced(body()), response, { signal: AbortSignal.timeout(SEND_MS) });
+    response.end(text);
   },
   '/healthz': async ({ fatal, hide }, response) => {
     const reason = fatal();
@@ -125,11 +131,13 @@ const oneLine = (text: string): string =>
     .join(' ');
 
 /** Leaves the event loop to others after each piece. */
-async function* paced(pieces: Iterable<string>): AsyncGenerator<string> {
-  for (const piece of pieces) {
-    yield piece;
+async function wholeOf({ contentType, body }: Scraped): Promise<Answer> {
+  const pieces: Buffer[] = [];
+  for (const piece of body()) {
+    pieces.push(Buffer.from(piece));
     await setImmediate();
   }
+  return { contentType, text: Buffer.concat(pieces) };
 }
 
 function reply(response: ServerResponse, status: number, body: string): void {
