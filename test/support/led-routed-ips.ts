@@ -21,6 +21,10 @@ export class LedRoutedIPs {
     else if (!this.#deleted.has(uid)) this.#deleted.set(uid, isAsked(uid));
   }
 
+  all(): Iterable<PoolContext> {
+    return this.#contexts.values();
+  }
+
   lastOf(actor: ActorId): PoolContext | undefined {
     return this.#contexts.get(actor);
   }
