@@ -57,6 +57,10 @@ export class LedRoutedIPs {
     return [...this.#contexts.values()].find(({ ref }) => ref.uid === uid)?.spec?.exposes?.source?.kind ?? null;
   }
 
+  all(): Iterable<PoolContext> {
+    return this.#contexts.values();
+  }
+
   lastOf(actor: ActorId): PoolContext | undefined {
     return this.#contexts.get(actor);
   }

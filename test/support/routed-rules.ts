@@ -387,7 +387,7 @@ export class RoutedRules {
   }
 
   #refsOf(uid: string, contexts: readonly PoolContext[]): readonly ObjectRef[] {
-    return [...contexts, ...this.#objects.values()]
+    return [...contexts, ...this.#objects.values(), ...this.#led.all()]
       .filter(({ ref }) => ref.uid === uid)
       .map(({ ref }) => ref)
       .slice(0, 1);
