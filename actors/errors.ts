@@ -46,6 +46,14 @@ export class Overtaken extends ProviderError {
   }
 }
 
+/** The VirtualIP is gone, or its kind is not served for now: what is heard of it next tells which. */
+export class VirtualIPNotFound extends ProviderError {
+  constructor(name: string) {
+    super('NotFound', `VirtualIP "${name}" not found`);
+    this.name = 'VirtualIPNotFound';
+  }
+}
+
 /** This process may not send for this command. Nothing was sent. */
 export class Fenced extends Error {
   /** `superseded`: the command is no longer waited for, for good. `stale`: what this process knows is too old to tell; looking again may help. */
@@ -58,6 +66,9 @@ export class Fenced extends Error {
   }
 }
 
+/** The address is to stay by now: the call that would have deleted it was not sent. */
+export class Retained extends Fenced {}
+
 /** The record store, the job queue or the API server cannot be reached now. Repeating later is right; nothing is known to have happened. */
 export class Unreachable extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
@@ -66,11 +77,26 @@ export class Unreachable extends Error {
   }
 }
 
+/** The API server refuses the write for what it is: it helps to repeat it only once somebody has changed the object, or what is allowed. */
+export class Refused extends Unreachable {
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = 'Refused';
+  }
+}
+
 /** `error` as the data that a chart is told. An error that no adapter classified counts as unavailable with unknown outcome: the careful reading. */
 export function failureOf(error: unknown): JobFailure {
   if (error instanceof ProviderError) {
     const { kind, message, retryAfterMs, unknownOutcome, conditionReason: reason } = error;
-    return { kind, message, retryAfterMs, unknownOutcome, ...(reason && { reason }) };
+    return {
+      kind,
+      message,
+      retryAfterMs,
+      unknownOutcome,
+      ...(reason && { reason }),
+      ...(error instanceof VirtualIPNotFound && { objectNotFound: true }),
+    };
   }
   const message = readable(error instanceof Error ? error.message : String(error));
   return { kind: 'Unavailable', message, retryAfterMs: null, unknownOutcome: true };

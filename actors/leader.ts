@@ -5,6 +5,7 @@ import { Alarms } from './alarms.ts';
 import type { Cell, Halt, TurnPorts } from './cell.ts';
 import { Cells } from './cells.ts';
 import { Inbox } from './inbox.ts';
+import { leftClaims } from './left-claims.ts';
 import { LeftQueues } from './left-queues.ts';
 import { isBare, specFact, uidOf } from './pool-facts.ts';
 import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
@@ -168,6 +169,7 @@ export class Leader {
     });
     await inSlices(pools.all.keys(), clock, isOver, (id) => this.#observeAgain([id]));
     if (isOver()) return;
+    for (const { to, event } of leftClaims({ cells: this.cells, objects: pools.all })) this.#cells.tell(to, event);
     this.vips.open();
     this.#inbox.open();
     this.#alarms.every(settings.sweepEveryMs, () => {

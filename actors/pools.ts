@@ -1,5 +1,5 @@
 import type { ClusterFact } from '../machines/events.ts';
-import { checkRoutedIP } from '../machines/exposure.ts';
+import { checkRoutedIP, reclaimOf } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
 import type { PoolContext } from '../machines/pool.ts';
@@ -107,6 +107,13 @@ export class ObservedPools {
   namedBeside(pool: ActorId): ReadonlySet<Address> {
     const others = [...this.#pools].filter(([id]) => id !== pool);
     return new Set(others.flatMap(([, object]) => [...addressesIn(object), boundAddress(object.status) ?? []].flat()));
+  }
+
+  /** A RoutedIP is deleted, and its class says that the address stays which it has got. */
+  retains(id: ActorId, address: Address): boolean {
+    const object = this.#pools.get(id);
+    if (object?.ref.kind !== 'RoutedIP' || !object.deleting || boundAddress(object.status) !== address) return false;
+    return reclaimOf(this.policies.factOf(object)) === 'Retain';
   }
 
   fact(pool: ActorId): ClusterFact | null {

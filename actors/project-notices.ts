@@ -39,3 +39,8 @@ export const unservedProjection = ({ ref, generation, status }: PoolObject, unse
     events: [],
   };
 };
+
+/** Without what would take the place of what is remembered. */
+export function partially({ status: { term = 0, error }, ...projection }: PoolProjection): PoolProjection {
+  return { ...projection, partial: true, status: { term, ...(error !== undefined && { error }) }, annotated: {}, addresses: [] };
+}

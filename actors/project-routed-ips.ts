@@ -1,4 +1,4 @@
-import type { FirewallContext } from '../machines/firewall.ts';
+import { type FirewallContext, opensFor } from '../machines/firewall.ts';
 import type { Held } from '../machines/firewall-claims.ts';
 import { lossOf } from '../machines/firewall-lost.ts';
 import { type AddressInput, addressContext } from '../machines/ip-context.ts';
@@ -9,7 +9,7 @@ import type { AddressView, PoolView } from '../machines/pool-view.ts';
 import { ownedRules } from '../machines/rebuild-routed-ip.ts';
 import { deferral, losses, releaseEvent } from '../machines/routed-ip-events.ts';
 import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
-import type { ActorId, Condition, Finding } from '../machines/types.ts';
+import { type ActorId, type Condition, type Finding, fieldsOf } from '../machines/types.ts';
 import type { ClusterEvent, HolderEffect, PoolProjection } from './ports/cluster.ts';
 import type { SavedTurn, Transition } from './ports/observers.ts';
 import type { ActorRecord, Json } from './ports.ts';
@@ -133,11 +133,13 @@ export function releaseEvents({ cell, transitions }: SavedTurn): readonly Cluste
   const owner = transitions.find(({ actor }) => actor === cell)?.after?.snapshot.context as unknown as PoolContext | undefined;
   if (!owner?.exposed || !owner.deleted) return [];
   return transitions.flatMap((transition) => {
-    const { chart, after, events } = transition;
+    const { chart, after, heard } = transition;
     if (chart !== 'ip' || after) return [];
+    const last = heard.at(-1)?.event;
+    const ended = { atOnce: last?.type === 'RETIRE', deleted: fieldsOf(last?.output).deleted === true };
     const view = firstView(transition);
     // Of one that is left to people the pool tells itself.
-    return view.context.address === owner.acquiring.unpublished ? [] : [releaseEvent(owner, view, events.at(-1) === 'RETIRE')];
+    return view.context.address === owner.acquiring.unpublished ? [] : [releaseEvent(owner, view, ended)];
   });
 }
 
@@ -167,6 +169,10 @@ export function claimantsOf(record: ActorRecord | undefined): readonly ActorId[]
   const { claims = {} } = (record?.snapshot.context ?? {}) as unknown as Partial<FirewallContext>;
   return [...new Set(Object.keys(claims).map(cellOf))];
 }
+
+/** The RoutedIPs for which the firewall's job opens something. */
+export const openedFor = (record: ActorRecord | undefined): readonly ActorId[] =>
+  record ? [...new Set(opensFor(record.snapshot.context as unknown as FirewallContext).map(cellOf))] : [];
 
 /** The nodes that hold addresses of one RoutedIP, or are to; `known`: so well that no other node can. */
 export interface Holding {

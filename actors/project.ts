@@ -9,14 +9,14 @@ import { recordSetConditions, recordSetStatus } from '../machines/record-set-sta
 import { annotations, changesAt, poolConditions, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
-import { Unreachable } from './errors.ts';
+import { ProviderError, Refused, Unreachable } from './errors.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter, PoolObject, PoolProjection } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
 import type { Observer, SavedTurn } from './ports/observers.ts';
 import type { ActorRecord, Json } from './ports.ts';
 import { eventsOf, isAboutJobs, waitEvents } from './project-events.ts';
-import { isUnknown, type Notices, unservedProjection, withNotices } from './project-notices.ts';
+import { isUnknown, type Notices, partially, unservedProjection, withNotices } from './project-notices.ts';
 import {
   claimantsOf,
   firewallEventsOf,
@@ -25,6 +25,7 @@ import {
   hinderedProjection,
   holdersOf,
   holdingOf,
+  openedFor,
   releaseEvents,
   routedIPProjection,
 } from './project-routed-ips.ts';
@@ -70,7 +71,8 @@ export function projector(ports: ProjectorPorts): Observer & {
   readonly showAll: (cells: Iterable<ActorId>) => void;
   /** What hinders it is another thing than before. */
   readonly hindered: (cell: ActorId) => void;
-  /** Resolves once the status says of it what its records say now. @throws Unreachable; Fenced when a later leader has written the status */
+  /** Resolves once the status says of it what its records say now; of a firewall those of all for which it opens something, but those that the API server refuses: they keep
+   *  the others waiting for nothing. @throws Unreachable; ProviderError when nobody needs that; Fenced when a later leader has written the status */
   readonly shown: (cell: ActorId) => Promise<void>;
   /** The cluster was observed anew for it. */
   readonly observed: (cell: ActorId) => void;
@@ -339,16 +341,23 @@ export function projector(ports: ProjectorPorts): Observer & {
     schedule(cell);
   };
 
+  const showNow = async (cell: ActorId): Promise<void> => {
+    const view = shownView(cell, ports);
+    if (!view || isUnknown(view)) throw new Unreachable(`${cell} is not known well enough yet to be shown`);
+    show(cell);
+    await writer.written(view.context.ref);
+  };
+
   return {
     hindered: (cell) => {
       const why = hindranceOf(cell);
       if (isRoutedIP(cell) && recordsOf(cell)) tell(cell, why === null ? [] : [forbidden(why)]);
     },
     shown: async (cell) => {
-      const view = shownView(cell, ports);
-      if (!view || isUnknown(view)) throw new Unreachable(`${cell} is not known well enough yet to be shown`);
-      show(cell);
-      await writer.written(view.context.ref);
+      if (!isFirewall(cell)) return showNow(cell);
+      const there = openedFor(recordsOf(cell)?.get(cell)).filter((each) => recordsOf(each));
+      if (there.length === 0) throw new ProviderError('Unavailable', 'nobody needs any more what was to be opened');
+      await Promise.all(there.map((each) => showNow(each).catch(ignoreRefusal)));
     },
     noticed: (cell) => schedule(cell),
     observed: (cell) => {
@@ -381,12 +390,11 @@ export function projector(ports: ProjectorPorts): Observer & {
   };
 }
 
-/** Without what would take the place of what is remembered. */
-function partially({ status: { term = 0, error }, ...projection }: PoolProjection): PoolProjection {
-  return { ...projection, partial: true, status: { term, ...(error !== undefined && { error }) }, annotated: {}, addresses: [] };
-}
-
 const providerIn = (record: ActorRecord | undefined): string | undefined =>
   (record?.snapshot.context as unknown as PoolContext | undefined)?.spec?.provider;
+
+const ignoreRefusal = (error: unknown): void => {
+  if (!(error instanceof Refused)) throw error;
+};
 
 const isClearing = (record: ActorRecord | undefined): boolean => JSON.stringify(record?.snapshot.value) === '{"Stopping":"Clearing"}';

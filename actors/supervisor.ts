@@ -111,6 +111,7 @@ export class Supervisor {
       outage: this.#terms.outage,
       shown: (actor) => this.#projector.shown(cellOf(actor)),
       namedBeside: (cell) => this.#namedBeside(cell),
+      retains: (cell, address) => this.#pools.retains(cell, address),
     });
     ports.providers.onChange((key) => {
       this.#workers.tend(key);

@@ -1,5 +1,5 @@
 import type { JobName, ProviderJobName } from '../machines/jobs.ts';
-import { type Fields, type Finding, fieldsOf, type JobFailure } from '../machines/types.ts';
+import { type Address, type Fields, type Finding, fieldsOf, type JobFailure } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { isDoomed } from './doomed.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
@@ -35,11 +35,13 @@ export interface WorkerPorts {
   readonly vips?: { readonly writer: GroupAddresses };
   /** What the outage of the store asks for; nothing, when absent. */
   readonly outage?: Pick<Outage, 'isAway' | 'isHeld' | 'settledAt'>;
-  /** Resolves once the status says of the actor what its record says. Asked for before an assign while records are fleeting; they never are, when absent.
-   *  @throws Unreachable; Fenced when a later leader has written the status */
+  /** Resolves once statuses say of the actor what its record says. Asked for before an assign and before something is opened in a firewall, while records are fleeting; they never are, when absent.
+   *  @throws Unreachable; ProviderError when nobody needs what is to be opened; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
   /** Addresses that objects other than that of the actor list, ask for or have got, as watches show them; none, when absent. */
   readonly namedBeside?: (actor: string) => Promise<ReadonlySet<string>>;
+  /** Whether the class of a RoutedIP that is deleted says that this address of it stays, as watches show both; never, when absent. */
+  readonly retains?: (actor: string, address: Address) => boolean;
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -274,6 +276,7 @@ function tryJob(data: JobData, { active, former, tools, ports, prepaid }: Run): 
     namespaces: namespacesFor(data.actor, data.input),
     prepaid,
     named: () => namedBeside(data, ports),
+    retains: (address) => ports.retains?.(cellOf(data.actor), address) ?? false,
     clock: ports.clock,
     settings: ports.settings,
   };
@@ -339,8 +342,8 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
   return {
     async read() {
       if (unsettledMs(data, clock, outage) > 0) throw new Unreachable(`${about}: others may still send what was decided before`);
-      // Whoever comes after this process would else not know that an assign may be under way.
-      if (data.job === 'assign' && store.isFleeting?.()) await shown?.(data.actor);
+      // Whoever comes after this process would else not know that an assign may be under way, or what is open because of us.
+      if ((data.job === 'assign' || data.job === 'openFirewall') && store.isFleeting?.()) await shown?.(data.actor);
       const started = clock.monotonic();
       const { commandId, term, isElsewhere } = await store.fence(cellOf(data.actor), data.actor, data.invokeId);
       if (commandId !== data.commandId) throw new Fenced(`${about}: another command is waited for`);

@@ -87,9 +87,6 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
         start: (listener) => whenHeld(() => legacy.start(listener)),
         resync: () => legacy.resync(),
         close: () => legacy.close(),
-        get absent() {
-          return legacy.absent;
-        },
       } satisfies VirtualIPSource,
       writer: new KubernetesMigrationWriter(connection),
     },

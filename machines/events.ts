@@ -150,7 +150,7 @@ export interface FirewallPolicy {
   readonly taint?: 'PreferNoSchedule' | 'NoSchedule' | null;
   /** Addresses that one node may hold; absent where that is up to the provider alone. */
   readonly perNode?: number;
-  /** Jobs drive the firewall; absent for false. */
+  /** Jobs drive the firewall; absent for as before. */
   readonly byJobs?: boolean;
   /** Changes with the templates and with the RoutedIP: what a Job said can never work may work then. Absent when no Job drives anything. */
   readonly revision?: string;
@@ -234,7 +234,7 @@ export interface Claim extends Timed {
   /** The address, when it is confirmed on the node. */
   readonly holds?: Address;
   readonly exclusive?: boolean;
-  /** Jobs drive the firewall; absent for false. */
+  /** Jobs drive the firewall; absent for as before. */
   readonly byJobs?: boolean;
 }
 

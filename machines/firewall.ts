@@ -149,6 +149,12 @@ function missing(context: FirewallContext): FirewallOwned {
   };
 }
 
+/** Those that need something of what is missing: for them the next job opens it. */
+export const opensFor = (context: FirewallContext): readonly ActorId[] => {
+  const lacking = missing(context);
+  return Object.entries(context.claims).flatMap(([claimant, held]) => (needs(held, lacking) ? [claimant] : []));
+};
+
 /** A Job takes its time to close what is left: what has to be opened does not wait for it. */
 export const opensMeanwhile = ({ byJobs }: FirewallContext, event: AnyFirewallEvent): boolean =>
   byJobs && event.type === 'CLAIM' && event.mode === 'open';
@@ -158,7 +164,7 @@ export const opensMeanwhile = ({ byJobs }: FirewallContext, event: AnyFirewallEv
 /** Takes a claim over, whole. Opening adds the node to those of the claimant; pruning leaves it only the one. */
 export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'CLAIM') return next(context);
-  const { claimant, claimId, node, mode, holds, byJobs = false } = event;
+  const { claimant, claimId, node, mode, holds, byJobs = context.byJobs } = event;
   const before = context.claims[claimant];
   const held = heldAfter(before, event);
   const { [claimant]: _, ...others } = context.claims;

@@ -6,6 +6,13 @@ import { type Address, MOVE_TO } from './types.ts';
 /** On a FloatingIPPool or a RoutedIP: `"true"` has the operator decide nothing for it. */
 export const PAUSED = 'routedip.io/paused';
 
+/** A server takes 256 KiB of annotations from whoever may write the object, and each request is looked at in every turn: beyond this none is. */
+const MOST_MOVES = 100;
+/** Of the annotation, characters: as many requests with the longest names have fewer. */
+const LONGEST_MOVES = 32_768;
+/** Of a value that is none, so many characters are told. */
+const LONGEST_VALUE = 100;
+
 /** The annotations as they are; what an object does not bear is absent. */
 export interface Marks {
   readonly paused?: string;
@@ -76,13 +83,22 @@ function noted(
   };
 }
 
-const wrongText = (paused: string): string => `${PAUSED} is "${paused}", which is neither "true" nor "false": it counts as "false"`;
+const wrongText = (paused: string): string =>
+  `${PAUSED} is "${paused.slice(0, LONGEST_VALUE)}", which is neither "true" nor "false": it counts as "false"`;
 
-const movesIn = (annotation: string, isRoutedIP: boolean): readonly Move[] =>
-  [...new Set(annotation.split(',').map((part) => part.trim()))]
-    .filter((part) => part !== '')
+function movesIn(annotation: string, isRoutedIP: boolean): readonly Move[] {
+  const parts = [...new Set(annotation.split(',').map((part) => part.trim()))].filter((part) => part !== '');
+  if (parts.length > MOST_MOVES || annotation.length > LONGEST_MOVES) return [tooMuch(annotation.length, parts.length)];
+  return parts
     .map((text) => moveIn(text, isRoutedIP))
     .map((move, index, all) => (all.findIndex(({ address }) => address === move.address) < index ? twice(move) : move));
+}
+
+function tooMuch(length: number, moves: number): Move {
+  const asked = `${MOVE_TO} has ${length} characters and asks for ${moves} ${moves === 1 ? 'move' : 'moves'}`;
+  const most = moves > MOST_MOVES ? `${MOST_MOVES} are looked at at once` : `${LONGEST_MOVES} are read`;
+  return { text: asked, address: null, node: '', begun: false, answer: { done: false, message: `${asked}: at most ${most}` } };
+}
 
 const twice = (move: Move): Move =>
   move.answer

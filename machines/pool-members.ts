@@ -95,11 +95,11 @@ function stayersFirst({ remembered, provided }: PoolContext, addresses: Readonly
   return [...addresses].sort((a, b) => Number(stays(b)) - Number(stays(a)));
 }
 
-/** After the records were lost: what was opened for an address that somebody else has by now is not needed any more, and nobody runs it who would say so. */
-const givenBack = ({ id, remembered, conflicts, members }: PoolContext): readonly Effect[] =>
+/** After the records were lost: what was opened for an address that is not started is not needed any more, and nobody runs it who would say so. */
+const givenBack = ({ id, remembered, members }: PoolContext): readonly Effect[] =>
   (Object.keys(remembered) as Address[]).flatMap((address) => {
     const { claimed = [] } = remembered[address] ?? {};
-    if (conflicts[address] === undefined || members[address]) return [];
+    if (members[address]) return [];
     const event = { type: 'CLAIM', claimant: addressActor(id, address), claimId: '', node: null, ports: [], mode: 'prune' };
     return claimed.map((to): Effect => ({ type: 'tell', params: { to, event } }));
   });
@@ -378,7 +378,7 @@ export function remove(former: PoolContext): Next {
     // One that was about to go to another account is given back all the same.
     .filter(([address, member]) => !member.retiring || policyFor(context, address) !== 'Retain')
     .map(([address]) => tell(context, address, { type: 'RETIRE', policy: policyFor(context, address) }));
-  const effects = [...begun, ...retired];
+  const effects = [...begun, ...retired, ...givenBack(context)];
   const members = Object.fromEntries(
     entries(context.members).map(([address, member]) => [address, { ...member, retiring: true, ready: false }]),
   );

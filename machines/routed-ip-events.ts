@@ -50,22 +50,27 @@ function addressEvents(before: PoolContext | undefined, after: PoolContext): rea
   return isFound ? [{ type: 'Normal', reason: 'AddressFound', action: 'Find', message: `${bound} is used` }] : [];
 }
 
-/** What became of an address whose RoutedIP is deleted. `atOnce`: it ended the moment it was told to, with nothing awaited. */
-export function releaseEvent({ spec, exposed }: PoolContext, { context, state }: AddressView, atOnce: boolean): ObjectEvent {
+/** What became of an address whose RoutedIP is deleted. `atOnce`: it ended the moment it was told to, with nothing awaited. `deleted`: so its release has told, whatever
+ *  the class says by now. */
+export function releaseEvent(
+  { spec, exposed }: PoolContext,
+  { context, state }: AddressView,
+  { atOnce, deleted }: { readonly atOnce: boolean; readonly deleted: boolean },
+): ObjectEvent {
   const { address, origin, claimed, inDoubtUntil } = context;
-  const goes = spec?.exposes?.reclaim === 'Delete' && (origin === 'Created' || exposed?.deleteAdopted === true);
+  const wasToGo = spec?.exposes?.reclaim === 'Delete' && (origin === 'Created' || exposed?.deleteAdopted === true);
   const action = 'Release';
-  if (atOnce && (goes || claimed.length > 0 || inDoubtUntil !== null || state === 'Assigning')) {
+  if (atOnce && (wasToGo || claimed.length > 0 || inDoubtUntil !== null || state === 'Assigning')) {
     const message = `${address} was let go by force: what is left of it at the provider, and in its firewall, is yours to remove`;
     return { type: 'Warning', reason: 'Released', action, message };
   }
   const ipGroup = context.policy.subject?.ipGroup;
   if (ipGroup !== undefined) {
-    return goes
+    return deleted
       ? { type: 'Normal', reason: 'Released', action, message: `${address} is free in IPGroup ${ipGroup} again` }
       : { type: 'Normal', reason: 'Retained', action, message: `${address} stays reserved in IPGroup ${ipGroup}` };
   }
-  return goes
+  return deleted
     ? { type: 'Normal', reason: 'Released', action, message: `${address} was deleted at the provider` }
     : { type: 'Normal', reason: 'Retained', action, message: `${address} stays where it is` };
 }

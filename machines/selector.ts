@@ -1,3 +1,5 @@
+import { memo } from './memo.ts';
+
 /** One condition on labels. `exists` and `missing` have no values. */
 export interface Requirement {
   readonly key: string;
@@ -13,10 +15,17 @@ const PREFIX_LENGTH = 253;
 const SET = /^(?<key>\S+)\s+(?<operator>in|notin)\s*\((?<values>[^()]*)\)$/;
 const EQUALITY = /^(?<key>[^\s=!]+)\s*(?<operator>==|=|!=)\s*(?<value>[^\s=!]*)$/;
 
+/** Each is looked at for every Node or Pod there is: no selector of people has so many. */
+const MOST_REQUIREMENTS = 100;
+/** From here on looking through them one by one takes longer. */
+const MANY_VALUES = 10;
+
 /** The requirements of a Kubernetes label selector in its text form, equality (`a=b`, `a==b`, `a!=b`) and set based (`a in (b,c)`, `a notin (b)`, `a`, `!a`).
  *  Empty text selects everything. @throws SyntaxError naming the part that is wrong */
 export function parseSelector(text: string): readonly Requirement[] {
-  return split(text).map(requirement);
+  const parts = split(text);
+  if (parts.length > MOST_REQUIREMENTS) throw new SyntaxError(`${parts.length} conditions, and at most ${MOST_REQUIREMENTS} are looked at`);
+  return parts.map(requirement);
 }
 
 /** Whether labels meet every requirement. As in Kubernetes, `!=` and `notin` hold for a label that is absent. */
@@ -26,15 +35,20 @@ export const selects = (requirements: readonly Requirement[], labels: Labels): b
 function meets({ operator, values }: Requirement, value: string | undefined): boolean {
   switch (operator) {
     case 'in':
-      return value !== undefined && values.includes(value);
+      return value !== undefined && isAmong(value, values);
     case 'notin':
-      return value === undefined || !values.includes(value);
+      return value === undefined || !isAmong(value, values);
     case 'exists':
       return value !== undefined;
     case 'missing':
       return value === undefined;
   }
 }
+
+const isAmong = (value: string, values: readonly string[]): boolean =>
+  values.length > MANY_VALUES ? setOf(values).has(value) : values.includes(value);
+
+const setOf = memo((values: readonly string[]) => new Set(values));
 
 /** Splits at the commas outside parentheses. */
 function split(text: string): string[] {

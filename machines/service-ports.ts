@@ -1,7 +1,7 @@
 import { allowedText, type PortLimits, permission } from './allowed-ports.ts';
 import { portText } from './port.ts';
 import { isWithin, type PortRange } from './port-range.ts';
-import type { ObservedBackend, ObservedService, ObservedServicePort, Port } from './types.ts';
+import type { ObservedBackend, ObservedContainerPort, ObservedService, ObservedServicePort, Port } from './types.ts';
 
 /** What has to be open on the nodes that serve a Service. */
 export interface ServicePorts {
@@ -27,37 +27,79 @@ interface Rules {
   readonly source: string;
 }
 
+/** Of one Service so many ports are looked at: a firewall of any provider has fewer, and all that is found out of them is saved in every turn. */
+const MOST_PORTS = 1_000;
+/** Of each reason so many warnings are given; of the others people are told the number. */
+const MOST_WARNINGS = 20;
+
 /** For each port of the Service, on each node: the hostPort of the container port behind it; else the container port of a Pod on the host's network; else
  *  the nodePort; else the Service's own port. Those that the platform allows anyway are left out, and those that the class does not let be opened. */
 export function servicePorts(service: ObservedService, rules: Rules): ServicePorts {
-  const ports = service.ports.filter(({ protocol }) => isSupported(protocol));
-  const { allowed, refusals } = withinLimits(service, ports, rules);
+  const supported = service.ports.filter(({ protocol }) => isSupported(protocol));
+  const ports = supported.slice(0, MOST_PORTS);
+  const listeningOn = listening(ports);
+  const endpoints = service.endpoints.map(({ node, pod }) => ({ node, listening: listeningOn(pod) }));
+  const present = [...new Set(endpoints.map((endpoint) => endpoint.listening))];
+  const { allowed, refusals } = withinLimits(present.length > 0 ? present : [listeningOn(null)], ports, rules);
   const byNode = new Map<string, Set<string>>();
-  for (const { node, pod } of service.endpoints) {
+  for (const { node, listening } of endpoints) {
     const open = byNode.get(node) ?? new Set();
     byNode.set(node, open);
-    for (const port of ports) {
-      const text = textOf(numberOn(port, pod), port, rules);
+    for (const [index, port] of ports.entries()) {
+      const text = textOf(listening[index]?.number ?? port.port, port, rules);
       if (allowed.has(text)) open.add(text);
     }
   }
   const found = [...byNode].map(([node, open]) => [node, [...open].sort()] as const);
   const union = [...allowed].sort();
   const differ = found.filter(([, open]) => open.join() !== union.join());
-  return { ports: union, portsOn: Object.fromEntries(differ), warnings: [...warningsOf(service, ports), ...refusals] };
+  const kinds = [strange(service), unheard(ports, present), [...beyond(supported), ...refusals]];
+  return { ports: union, portsOn: Object.fromEntries(differ), warnings: kinds.flatMap(few) };
+}
+
+/** What listens on a node for one port of the Service. */
+interface Listening {
+  readonly number: number;
+  /** Something of the Pod does for sure. */
+  readonly isHeard: boolean;
+}
+
+/** What listens on the node for each of the ports, given one Pod behind them: the same list for all Pods that have the same ports. */
+function listening(ports: readonly ObservedServicePort[]): (pod: ObservedBackend | null) => readonly Listening[] {
+  const known = { own: new Map<object | null, readonly Listening[]>(), host: new Map<object | null, readonly Listening[]>() };
+  return (pod) => {
+    const table = pod?.hostNetwork ? known.host : known.own;
+    const found = table.get(pod?.ports ?? null) ?? allOn(ports, pod);
+    table.set(pod?.ports ?? null, found);
+    return found;
+  };
+}
+
+function allOn(ports: readonly ObservedServicePort[], pod: ObservedBackend | null): readonly Listening[] {
+  const containerPorts = pod?.ports ?? [];
+  const first = (keyOf: (port: ObservedContainerPort) => string) =>
+    new Map(containerPorts.toReversed().map((port) => [keyOf(port), port] as const));
+  const byNumber = first(({ containerPort, protocol }) => `${protocol}/${containerPort}`);
+  const byName = first(({ name }) => name);
+  const hostPorts = new Set(containerPorts.map(({ hostPort }) => hostPort));
+  return ports.map((port) => {
+    const { targetPort, protocol } = port;
+    const target = typeof targetPort === 'number' ? byNumber.get(`${protocol}/${targetPort}`) : byName.get(targetPort);
+    const number = numberOn(port, target, pod?.hostNetwork ?? false);
+    return { number, isHeard: pod !== null && (pod.hostNetwork || hostPorts.has(number)) };
+  });
 }
 
 /** What may be opened of all that is asked for, in the order of the Service. */
 function withinLimits(
-  { endpoints }: ObservedService,
+  all: readonly (readonly Listening[])[],
   ports: readonly ObservedServicePort[],
   rules: Rules,
 ): { readonly allowed: ReadonlySet<string>; readonly refusals: readonly PortWarning[] } {
-  const pods = endpoints.length > 0 ? endpoints.map(({ pod }) => pod) : [null];
   const allowed = new Set<string>();
   const refusals = new Map<string, PortWarning>();
-  for (const port of ports)
-    for (const number of [...new Set(pods.map((pod) => numberOn(port, pod)))].sort((a, b) => a - b)) {
+  for (const [index, port] of ports.entries())
+    for (const number of [...new Set(all.map((listening) => listening[index]?.number ?? port.port))].sort((a, b) => a - b)) {
       if (isWithin(number, rules.open)) continue;
       const text = textOf(number, port, rules);
       const why = allowed.has(text) ? null : whyNot({ port: number, protocol: protocolOf(port) }, allowed.size, rules);
@@ -81,13 +123,10 @@ function whyNot(port: Pick<Port, 'port' | 'protocol'>, opened: number, { limits,
 
 const isSupported = (protocol: string): boolean => protocol === 'TCP' || protocol === 'UDP';
 
-/** What listens on the node for the port, given one Pod behind it. */
-function numberOn(port: ObservedServicePort, pod: ObservedBackend | null): number {
-  const target = pod?.ports.find(({ name, containerPort, protocol }) =>
-    typeof port.targetPort === 'number' ? containerPort === port.targetPort && protocol === port.protocol : name === port.targetPort,
-  );
+/** `target` is the port of a container of the Pod to which the port leads, where the Pod names it. */
+function numberOn(port: ObservedServicePort, target: ObservedContainerPort | undefined, hostNetwork: boolean): number {
   if (target?.hostPort) return target.hostPort;
-  if (pod?.hostNetwork) {
+  if (hostNetwork) {
     const container = target?.containerPort ?? (typeof port.targetPort === 'number' ? port.targetPort : null);
     if (container !== null) return container;
   }
@@ -99,23 +138,31 @@ const protocolOf = ({ protocol }: ObservedServicePort): Port['protocol'] => (pro
 const textOf = (number: number, port: ObservedServicePort, { sources }: Rules): string =>
   portText({ port: number, protocol: protocolOf(port), ...(sources && { sources }) });
 
-function warningsOf(service: ObservedService, ports: readonly ObservedServicePort[]): readonly PortWarning[] {
-  const strange = service.ports
+const strange = (service: ObservedService): readonly PortWarning[] =>
+  service.ports
     .filter(({ protocol }) => !isSupported(protocol))
     .map(({ port, protocol }) => ({
-      reason: 'ProtocolNotSupported' as const,
+      reason: 'ProtocolNotSupported',
       message: `port ${port} is ${protocol}, which no firewall of the provider knows: it is not opened`,
     }));
-  const pods = service.endpoints.map(({ pod }) => pod);
-  const unheard = ports.filter((port) => port.nodePort === null && pods.some((pod) => !listensOnNode(port, pod)));
-  return [
-    ...strange,
-    ...unheard.map(({ port, protocol }) => ({
-      reason: 'PortMayNotBeReachable' as const,
-      message: `nothing on the node may listen on ${protocol} ${port}: the Pods have neither a hostPort for it nor the host's network, and the Service has no nodePort`,
-    })),
-  ];
-}
 
-const listensOnNode = (port: ObservedServicePort, pod: ObservedBackend | null): boolean =>
-  pod !== null && (pod.hostNetwork || pod.ports.some((each) => each.hostPort !== null && numberOn(port, pod) === each.hostPort));
+const unheard = (ports: readonly ObservedServicePort[], present: readonly (readonly Listening[])[]): readonly PortWarning[] =>
+  ports
+    .filter(({ nodePort }, index) => nodePort === null && present.some((listening) => !listening[index]?.isHeard))
+    .map(({ port, protocol }) => ({
+      reason: 'PortMayNotBeReachable',
+      message: `nothing on the node may listen on ${protocol} ${port}: the Pods have neither a hostPort for it nor the host's network, and the Service has no nodePort`,
+    }));
+
+const beyond = ({ length }: readonly ObservedServicePort[]): readonly PortWarning[] =>
+  length <= MOST_PORTS
+    ? []
+    : [{ reason: 'PortNotAllowed', message: `the Service has ${length} ports, and only the first ${MOST_PORTS} of them are opened` }];
+
+/** Of warnings of one reason the first ones, and how many more there are. */
+const few = (warnings: readonly PortWarning[]): readonly PortWarning[] => {
+  const [first] = warnings;
+  if (!first || warnings.length <= MOST_WARNINGS) return warnings;
+  const more = `the same is to be said of ${warnings.length - MOST_WARNINGS} more ports of the Service`;
+  return [...warnings.slice(0, MOST_WARNINGS), { ...first, message: more }];
+};

@@ -126,6 +126,8 @@ export interface JobFailure {
     | 'FirewallJobFailed'
     /** The operator lacks a right in its own cluster: nothing was done. */
     | 'Forbidden';
+  /** Present when the object was not found that the job is for: it is gone, or its kind is not served for now. */
+  readonly objectNotFound?: true;
 }
 
 /** Something that a condition tells. */

@@ -131,8 +131,8 @@ export const seesChange = (context: VirtualIPContext, event: AnyVirtualIPEvent):
 export const isKnown = (context: VirtualIPContext, event: VirtualIPObserved): boolean =>
   context.ref !== null && JSON.stringify(noted(context, event)) === JSON.stringify(context);
 
-const relevant = ({ wanted, asked, deleting, around }: VirtualIPContext): string =>
-  JSON.stringify([wanted.service, wanted.ip, asked, deleting, around]);
+const relevant = ({ wanted, asked, deleting, around, failure }: VirtualIPContext): string =>
+  JSON.stringify([wanted.service, wanted.ip, asked, deleting, around, failure]);
 
 const claimOf = (event: AnyVirtualIPEvent): jobs.ClaimedService | null =>
   event.type === 'xstate.done.actor.claim' ? (event.output as jobs.ClaimedService) : null;
@@ -175,6 +175,8 @@ function noted(context: VirtualIPContext, { vip, around }: VirtualIPObserved): V
     deleting: vip.deleting,
     releasing: context.releasing && vip.deleting,
     around,
+    // It is there after all.
+    failure: context.failure?.objectNotFound ? null : context.failure,
   };
 }
 

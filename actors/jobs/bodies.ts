@@ -3,7 +3,7 @@ import { ProviderError } from '../errors.ts';
 import type { Provider } from '../ports/provider.ts';
 import { announce } from './announce.ts';
 import { assign } from './assign.ts';
-import { done, type JobBodies, type JobBody, passFence, read, write } from './body.ts';
+import { done, type JobBodies, type JobBody, passFence, read } from './body.ts';
 import { groupJobs } from './by-group.ts';
 import { addressJobs } from './by-job-addresses.ts';
 import { firewallJobs } from './by-job-firewall.ts';
@@ -12,6 +12,7 @@ import { find } from './find.ts';
 import { findNodes } from './find-nodes.ts';
 import { findFirewall, openFirewall, prune } from './firewall.ts';
 import { ensureRecords } from './records.ts';
+import { release } from './release.ts';
 
 /** Marks the node as a holder, in one try. The mark keeps Pods away, it does not make the address serve: a failover does not wait for one that cannot be put
  *  on, and what is missing is put on with the marks of all holders. */
@@ -59,11 +60,7 @@ export const jobBodies: JobBodies = {
   ensureRecords,
   publish,
   announce,
-  release: async (context) => {
-    if (context.input.policy === 'Retain') return done({ deleted: false });
-    await context.provider.deleteRoutedIP(context.input.address, write(context, 'failover'));
-    return done({ deleted: true });
-  },
+  release,
   verifyAll: async (context) => done({ addresses: await context.provider.listRoutedIPs(read(context, 'verify')) }),
 };
 

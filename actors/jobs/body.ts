@@ -1,5 +1,5 @@
 import type { JobInput, JobName, JobOutput, ProviderJobName } from '../../machines/jobs.ts';
-import type { Finding } from '../../machines/types.ts';
+import type { Address, Finding } from '../../machines/types.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Call, CallOwner, Fence, Prepaid, Provider, Purpose } from '../ports/provider.ts';
 import type { GroupAddresses } from '../ports/vip.ts';
@@ -53,6 +53,8 @@ export interface JobContext<N extends JobName> {
   readonly prepaid?: Prepaid;
   /** Addresses that other objects list, ask for or have got, as they are now; none, when absent. @throws ProviderError InProgress while one is being made for another object */
   readonly named?: () => Promise<ReadonlySet<string>>;
+  /** Whether the class of a RoutedIP that is deleted says by now that this address of it stays; no, when absent. */
+  readonly retains?: (address: Address) => boolean;
   readonly clock: Clock;
   readonly settings: JobSettings;
 }

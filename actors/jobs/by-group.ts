@@ -49,10 +49,10 @@ const ownerOf = ({ namespace, name, uid }: RoutedIPSubject): ObjectRef => ({ kin
  *  that its owner is gone. */
 const release: Body<'release'> = async (context) => {
   const { input, groups, fence } = context;
-  const { subject, policy } = input;
+  const { subject } = input;
   const released = await byJob.release(context);
   if (released.kind === 'again' || subject?.ipGroup === undefined || groups === null) return released;
-  for (const ip of await groups.held(ownerOf(subject))) await (policy === 'Delete' ? groups.free(ip, fence) : groups.keep(ip, fence));
+  for (const ip of await groups.held(ownerOf(subject))) await (released.output.deleted ? groups.free(ip, fence) : groups.keep(ip, fence));
   return released;
 };
 

@@ -17,6 +17,7 @@ import {
 } from './by-job.ts';
 import { creationJobs } from './by-job-create.ts';
 import { addressRequest } from './job-request.ts';
+import { unlessRetained } from './release.ts';
 
 /** Who holds the address, as a Job found; undefined when it says nothing of it, or cannot: then the template does not find. @throws ProviderError */
 function holderFound(request: JobRequest, ended: Ended): ProviderID | null | undefined {
@@ -133,15 +134,15 @@ function found(context: JobContext<'assign'>, request: JobRequest, ended: Ended)
   }
 }
 
-const release: JobBody<'release'> = async (context) => {
-  const { input } = context;
-  if (input.policy === 'Retain') return done({ deleted: false });
-  const request = addressRequest(context, 'delete', { address: input.address });
-  const followed = await follow(context, request, 'delete');
-  if (followed.kind === 'again') return followed;
-  if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
-  return done({ deleted: true });
-};
+/** A Job that is there is followed to its end: what it has undone nobody does again. */
+const release: JobBody<'release'> = (context) =>
+  unlessRetained(context, async (guarded) => {
+    const request = addressRequest(guarded, 'delete', { address: guarded.input.address });
+    const followed = await follow(guarded, request, 'delete');
+    if (followed.kind === 'again') return followed;
+    if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
+    return done({ deleted: true });
+  });
 
 /** What the Jobs of a class do in the place of the verbs of a provider that are about addresses. */
 export const addressJobs: Partial<JobBodies> = {

@@ -56,11 +56,14 @@ const LIST_LASTS_MS = 60_000;
 const isListOutOfDate = ({ input: { intent }, waited, clock }: JobContext<'create'>): boolean =>
   waited === true && clock.now() - intent.listedAt > LIST_LASTS_MS;
 
-/** Looks for the one address that is new since the intent. There is none, or there are several, only once the call can have no more effect: until then its own may
- *  still be missing among them. */
+/** How far a list may be behind what has been made, ms. */
+const LIST_LAG_MS = 10_000;
+
+/** Looks for the one address that is new since the intent. There is none, or there are several, only once the call can have no more effect and a list shows what it
+ *  had: until then its own may still be missing among them. */
 export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
-  const { input, clock } = context;
-  const wait = context.progress === null ? restMs(input.inDoubtUntil, clock.now(), context.settings.callDeadlineMs) : 0;
+  const { input, clock, settings } = context;
+  const wait = context.progress === null ? restMs(input.inDoubtUntil, clock.now(), settings.callDeadlineMs) + LIST_LAG_MS : 0;
   const fresh = await news(context);
   const [only] = fresh;
   if (only && fresh.length === 1) return done({ found: 'one', address: only.address });

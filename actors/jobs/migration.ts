@@ -3,7 +3,7 @@ import { type Candidate, freeAddresses, groupContaining, keepalivedGroupOf, requ
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { annotationsOf, cloneOf, driftOf, followed, isCloneOf } from '../../machines/service-clone.ts';
 import type { Address } from '../../machines/types.ts';
-import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIPStatus } from '../../machines/virtual-ip.ts';
+import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIP, type VirtualIPStatus } from '../../machines/virtual-ip.ts';
 import type {
   ClaimedService,
   MigrationJobInput,
@@ -13,8 +13,8 @@ import type {
 } from '../../machines/virtual-ip-migration-jobs.ts';
 import { isOver, STATES } from '../../machines/virtual-ip-stage.ts';
 import { cloneOfVirtualIP } from '../../machines/virtual-ip-surroundings.ts';
-import { Overtaken, ProviderError } from '../errors.ts';
-import type { Hold, LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
+import { Overtaken, ProviderError, VirtualIPNotFound } from '../errors.ts';
+import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
 import type { Fence } from '../ports/provider.ts';
 import { done } from './body.ts';
 
@@ -37,7 +37,7 @@ async function saying<T>(what: string, act: () => Promise<T>): Promise<T> {
     return await act();
   } catch (error) {
     if (error instanceof Overtaken) throw new Overtaken(`${what}: ${error.message}`, { cause: error });
-    if (!(error instanceof ProviderError)) throw error;
+    if (!(error instanceof ProviderError) || error instanceof VirtualIPNotFound) throw error;
     const { kind, message, retryAfterMs, unknownOutcome } = error;
     throw new ProviderError(kind, `${what}: ${message}`, { cause: error, unknownOutcome, ...(retryAfterMs !== null && { retryAfterMs }) });
   }
@@ -58,10 +58,10 @@ async function serviceOf(writer: MigrationWriter, { namespace }: ObjectRef, name
   });
 }
 
-/** @throws ProviderError NotFound; its own deletion is what is heard next */
-async function virtualIPOf(writer: MigrationWriter, vip: ObjectRef): Promise<LiveVirtualIP> {
+/** @throws VirtualIPNotFound */
+export async function virtualIPOf(writer: MigrationWriter, vip: ObjectRef): Promise<LiveVirtualIP> {
   const found = await writer.virtualIP(vip);
-  if (found === null) throw new ProviderError('NotFound', `VirtualIP "${vip.name}" not found`);
+  if (found === null) throw new VirtualIPNotFound(vip.name);
   return found;
 }
 
@@ -169,8 +169,8 @@ const orServed =
 const unlessOver =
   <N extends Step | 'removeClone'>(step: MigrationJobBody<N>, output: MigrationJobOutput<N>): MigrationJobBody<N> =>
   async (context) => {
-    const live = await context.writer.virtualIP(context.input.vip);
-    return live !== null && isOver(live) ? done(output) : step(context);
+    const live = await virtualIPOf(context.writer, context.input.vip);
+    return isOver(live) ? done(output) : step(context);
   };
 
 const unlessRefused = (error: unknown): void => {
@@ -203,7 +203,8 @@ const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, f
   // One that bears the mark gets no other address, whatever type it has become since: waiting for each other would be for ever.
   const isServed = (isLoadBalancer(service) && !isOurs) || service.ingress.length > 0;
   if (isServed || (await hasOther(writer, service, ip))) return done<ClaimedService>({ kind: 'loadBalancer' });
-  const rival = isOurs ? null : ((await rivalOf(writer, service, vip)) ?? (await begunOf(writer, name, vip)));
+  const others = isOurs ? [] : await othersOf(writer, name, vip);
+  const rival = markedOf(service, others) ?? begunOf(others);
   if (rival !== null) return done<ClaimedService>({ kind: 'rival', name: rival });
   if (!isOurs) await writer.mark(service, vip.name, fence);
   await writer.report(live, { state: STATES.reassociating, service: name, ip }, fence);
@@ -224,27 +225,22 @@ async function unclaimed(writer: MigrationWriter, vip: ObjectRef, name: string, 
   return service;
 }
 
-/** The VirtualIP that the Service names, if that is still there and still migrated to it. */
-async function rivalOf(
-  writer: MigrationWriter,
-  { annotations, name: service }: LiveService,
-  { namespace }: ObjectRef,
-): Promise<string | null> {
-  const name = annotations[MIGRATING_ANNOTATION];
-  if (name === undefined) return null;
-  const rival = await writer.virtualIPNamed({ namespace, name });
-  if (rival === null || rival.status.service !== service || rival.status.state === STATES.migrated) return null;
-  // One that has begun goes on, whatever became of its annotation.
-  return rival.asked || rival.status.state.startsWith('Migrating: ') ? name : null;
+/** Those that expose the same Service. @throws VirtualIPNotFound where the kind is not served */
+async function othersOf(writer: MigrationWriter, service: string, { namespace, name }: ObjectRef): Promise<readonly VirtualIP[]> {
+  const all = await writer.virtualIPs();
+  if (all === null) throw new VirtualIPNotFound(name);
+  return all.filter(({ ref, status }) => ref.namespace === namespace && ref.name !== name && status.service === service);
 }
 
-/** Another one whose migration to the Service has begun, also where the Service says nothing of it: one that was deleted and made again bears no mark. */
-async function begunOf(writer: MigrationWriter, service: string, { namespace, name }: ObjectRef): Promise<string | null> {
-  const other = (await writer.virtualIPs()).find(
-    ({ ref, status }) => ref.namespace === namespace && ref.name !== name && status.service === service && isBegun(status),
-  );
-  return other?.ref.name ?? null;
-}
+/** The one that the Service names, if that is still migrated to it. One that has begun goes on, whatever became of its annotation. */
+const markedOf = ({ annotations }: LiveService, others: readonly VirtualIP[]): string | null =>
+  others.find(
+    ({ ref, asked, status: { state } }) =>
+      ref.name === annotations[MIGRATING_ANNOTATION] && state !== STATES.migrated && (asked || state.startsWith('Migrating: ')),
+  )?.ref.name ?? null;
+
+/** One that has begun, also where the Service says nothing of it: one that was deleted and made again bears no mark. */
+const begunOf = (others: readonly VirtualIP[]): string | null => others.find(({ status }) => isBegun(status))?.ref.name ?? null;
 
 /** Nobody takes an address away from somebody else: it is the VirtualIP's, or the Service's already. The Service bears the mark before it owns an IP that it does not
  *  ask for yet, also in a migration that another allocator began: who looks for IPs that nobody wants goes by that. */
@@ -253,7 +249,7 @@ const reassociateIP: MigrationJobBody<'reassociateIP'> = async ({ input, writer,
   const address = addressIn(input.address);
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
   const { namespace } = vip;
-  const rival = isClaimedBy(service, vip) ? null : await rivalOf(writer, service, vip);
+  const rival = isClaimedBy(service, vip) ? null : markedOf(service, await othersOf(writer, name, vip));
   if (rival !== null) throw new ProviderError('Conflict', `VirtualIP ${rival} is being migrated to the service`);
   if (service.ingress.some(({ ip }) => ip !== address) || (await hasOther(writer, service, address)))
     throw new ProviderError('Conflict', 'the service has another address');
@@ -278,16 +274,9 @@ const reassociateIP: MigrationJobBody<'reassociateIP'> = async ({ input, writer,
 };
 
 const handOverIP: MigrationJobBody<'handOverIP'> = async ({ input, writer, fence }) => {
-  await saying('could not remove finalizer for IP object', () => letGo(writer, input.vip, 'ip', fence));
+  await saying('could not remove finalizer for IP object', () => writer.letGo(input.vip, 'ip', fence));
   return done({});
 };
-
-/** As it is read back. While the kind is not served nothing can be read, and no finalizer was taken off.
- *  @throws ProviderError NotFound */
-async function letGo(writer: MigrationWriter, vip: ObjectRef, hold: Hold, fence: Fence): Promise<void> {
-  await writer.letGo(vip, hold, fence);
-  await virtualIPOf(writer, vip);
-}
 
 const convertService: MigrationJobBody<'convertService'> = async ({ input, writer, fence }) => {
   const service = await serviceOf(writer, input.vip, input.service, NOT_CONVERTED);
@@ -333,7 +322,7 @@ const removeClone: MigrationJobBody<'removeClone'> = async ({ input, writer, fen
   if (!isServed && !(await isGivenUp(writer, service, vip, address)))
     throw new ProviderError('Unavailable', `${NO_INGRESS}: ${address} was taken off again`);
   await saying('could not delete the cloned service', () => cloneRemoved(writer, vip, clone, fence));
-  await saying('could not remove finalizer for service', () => letGo(writer, vip, 'clone', fence));
+  await saying('could not remove finalizer for service', () => writer.letGo(vip, 'clone', fence));
   return done({});
 };
 
@@ -350,11 +339,15 @@ const releaseVirtualIP: MigrationJobBody<'releaseVirtualIP'> = async ({ input, w
   const held = live === null ? input.held : live.finalizers.includes(IP_FINALIZER);
   const service = await unclaimed(writer, vip, name, fence);
   await cloneRemoved(writer, vip, clone, fence);
-  if (live?.finalizers.includes(CLONE_FINALIZER)) await writer.letGo(vip, 'clone', fence);
+  if (live?.finalizers.includes(CLONE_FINALIZER)) await writer.letGo(vip, 'clone', fence).catch(unlessGone);
   const own = address === null ? await reservedFor(writer, live) : addressIn(address);
   const freed = own !== null && (await ipReleased(writer, { vip, service, name, held, address: own }, fence));
-  if (live?.finalizers.includes(IP_FINALIZER)) await writer.letGo(vip, 'ip', fence);
+  if (live?.finalizers.includes(IP_FINALIZER)) await writer.letGo(vip, 'ip', fence).catch(unlessGone);
   return done({ freed });
+};
+
+const unlessGone = (error: unknown): void => {
+  if (!(error instanceof VirtualIPNotFound)) throw error;
 };
 
 /** Of one that never told its address: whoever reserved it may not have been heard. */

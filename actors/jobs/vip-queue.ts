@@ -6,7 +6,7 @@ import { Overtaken, Unreachable } from '../errors.ts';
 import type { LegacyKinds, MigrationWriter } from '../ports/migration.ts';
 import type { Fence } from '../ports/provider.ts';
 import type { VipWriter } from '../ports/vip.ts';
-import { type MigrationJobBodies, migrationJobBodies } from './migration.ts';
+import { type MigrationJobBodies, migrationJobBodies, virtualIPOf } from './migration.ts';
 import { vipJobBodies } from './vip.ts';
 
 /** What the jobs of the queue `vip` are done with: the cluster alone. */
@@ -69,8 +69,8 @@ async function showStage(job: MigrationJobName, { input, writer, fence }: Asking
   const state = stateOfJob(job);
   if (state === null) return;
   const { vip, service, address: ip } = input as MigratedInput;
-  const live = await writer.virtualIP(vip);
-  if (live === null || isOvertaken(state, live)) return;
+  const live = await virtualIPOf(writer, vip);
+  if (isOvertaken(state, live)) return;
   const { status, asked } = live;
   const isNew = status.state !== state;
   if (!isNew && status.service === service && status.ip === ip) return;

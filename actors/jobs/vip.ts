@@ -1,6 +1,6 @@
 import { parseAddress } from '../../machines/address.ts';
 import type { ObjectRef, VipJobName } from '../../machines/jobs.ts';
-import { isOwnedBy, type ReservedIP, type VipService } from '../../machines/vip.ts';
+import { asOwner, isOwnedBy, type ReservedIP, type VipService } from '../../machines/vip.ts';
 import { isPromised } from '../../machines/virtual-ip-promised.ts';
 import { ProviderError } from '../errors.ts';
 import type { LegacyKinds } from '../ports/migration.ts';
@@ -42,7 +42,7 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
 
   releaseVip: async (context) => {
     const { service, isThere } = context.input;
-    const found = await context.vips.look(service);
+    const found = await ownerNow(context);
     if (!isThere && isNeeded(found, service)) return done({ kept: true, freed: [] });
     if (isWanting(found, service)) throw new ProviderError('Conflict', `Service ${placeOf(service)} wants an address again`);
     const promised = await promisedOf(context, found);
@@ -53,8 +53,17 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
     return done({ kept: false, freed });
   },
 
-  lookVip: async ({ input: { service }, vips }) => done({ wanting: isNeeded(await vips.look(service), service) }),
+  lookVip: async (context) => done({ wanting: isNeeded(await ownerNow(context), context.input.service) }),
 };
+
+/** Who an address is reserved for, as the API server has it. @throws ProviderError Unavailable while VirtualIPs cannot be seen, for one of these */
+async function ownerNow({ input: { service }, vips, virtualIPs }: VipJobContext<'lookVip' | 'releaseVip'>): Promise<VipService | null> {
+  if (service.kind !== 'VirtualIP') return vips.look(service);
+  const all = (await virtualIPs?.writer.virtualIPs()) ?? null;
+  if (all === null) throw new ProviderError('Unavailable', `VirtualIPs are not served: nobody knows whether ${placeOf(service)} is there`);
+  const found = all.find(({ ref }) => placeOf(ref) === placeOf(service));
+  return found ? asOwner({ ref: found.ref, createdAt: 0, deleting: found.deleting }) : null;
+}
 
 type Freeing = VipJobContext<'freeVips'> | VipJobContext<'releaseVip'>;
 
@@ -62,12 +71,11 @@ type Freeing = VipJobContext<'freeVips'> | VipJobContext<'releaseVip'>;
 async function promisedOf({ input: { ips }, virtualIPs }: Freeing, found: VipService | null): Promise<readonly ReservedIP[]> {
   if (virtualIPs === undefined || ips.length === 0) return [];
   // What is not served now may be again: the mark on the Service says as much as can be known.
-  const listed = virtualIPs.source.absent ? null : virtualIPs.writer.virtualIPs();
-  const all = await listed?.catch((error: unknown) => {
+  const all = await virtualIPs.writer.virtualIPs().catch((error: unknown) => {
     if (error instanceof ProviderError && error.kind === 'Unauthorized') return null;
     throw error;
   });
-  return ips.filter((ip) => isPromised(ip, found?.migrating ?? null, all ?? null));
+  return ips.filter((ip) => isPromised(ip, found?.migrating ?? null, all));
 }
 
 /** What the Service lists is taken off it only while that is somebody else's: an IP that a VirtualIP has just given to it may be seen as that one's still.

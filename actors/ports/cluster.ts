@@ -85,8 +85,8 @@ export interface ClusterWriter {
   project(projection: PoolProjection): void;
   /** The generation of which the status says all that was projected, since this process leads; null while it does not. */
   shownGeneration(ref: ObjectRef): number | null;
-  /** Resolves once the status says what was projected last of the object, at once when there is nothing to say. @throws Unreachable, also when the cluster
-   *  refuses; Fenced when the status was written under a higher term */
+  /** Resolves once the status says what was projected last of the object, at once when there is nothing to say. @throws Unreachable; Refused
+   *  when the cluster refuses; Fenced when the status was written under a higher term */
   written(ref: ObjectRef): Promise<void>;
   /** An object is gone: nothing more is shown of it, and its annotations are removed from the nodes. Resolves once they are, however long that takes. Of a
    *  RoutedIP our finalizer is taken off, after what was said of holders before was written once, or failed. */

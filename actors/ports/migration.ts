@@ -40,15 +40,13 @@ export type Hold = 'ip' | 'clone';
  *  @throws Overtaken when somebody else wrote meanwhile, ProviderError (NotFound, Conflict for a name that is taken, Invalid, Unauthorized
  *  for what the ServiceAccount may not do), Fenced, or Unreachable when the server does not answer */
 export interface MigrationWriter {
-  /** Null when it is gone, or another one has its name. */
+  /** Null when it is gone, another one has its name, or the kind is not served. */
   virtualIP(vip: ObjectRef): Promise<LiveVirtualIP | null>;
-  /** By its name alone, as a Service names it. */
-  virtualIPNamed(place: Place): Promise<LiveVirtualIP | null>;
   service(place: Place): Promise<LiveService | null>;
   ip(address: Address): Promise<LiveIP | null>;
   ips(): Promise<readonly LegacyIP[]>;
-  /** All; none where the kind is not served. */
-  virtualIPs(): Promise<readonly VirtualIP[]>;
+  /** All; null where the kind is not served, be it for now. */
+  virtualIPs(): Promise<readonly VirtualIP[] | null>;
   /** IPGroups, unchecked. */
   groups(): Promise<readonly { readonly name: string; readonly spec: unknown }[]>;
   /** GroupSegmentMappings, unchecked; none where the kind is not served. */
@@ -56,9 +54,9 @@ export interface MigrationWriter {
 
   /** The finalizer stands on the VirtualIP. Answers it as it is then. @throws ProviderError Conflict when it is being deleted without it */
   hold(vip: LiveVirtualIP, hold: Hold, fence: Fence): Promise<LiveVirtualIP>;
-  /** The finalizer stands on it no more; one that is gone counts as done. */
+  /** The finalizer stands on it no more. @throws VirtualIPNotFound */
   letGo(vip: ObjectRef, hold: Hold, fence: Fence): Promise<void>;
-  /** Of its status these members say this; those that are empty are not there. One that is gone counts as done. */
+  /** Of its status these members say this; those that are empty are not there. @throws VirtualIPNotFound */
   report(vip: LiveVirtualIP, status: Partial<VirtualIPStatus>, fence: Fence): Promise<void>;
 
   /** An IP of this address is created for the VirtualIP. @throws ProviderError Conflict when there is one already */
@@ -99,8 +97,6 @@ export interface VirtualIPListener {
 export interface VirtualIPSource {
   /** Starts watching. Resolves when all are told, or when the kind is known not to be served, or not to be seen; it is looked for again. */
   start(listener: VirtualIPListener): Promise<void>;
-  /** The server has said that it serves no such kind, and has not served it since. */
-  readonly absent: boolean;
   /** Tells all again, as of now. */
   resync(): void;
   close(): Promise<void>;

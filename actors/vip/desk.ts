@@ -13,7 +13,7 @@ import { type Namespaces, NO_NAMESPACES } from '../ports/namespaces.ts';
 import { Allocator } from './allocator.ts';
 import type { VipAnnouncer } from './announcer.ts';
 import type { GroupView } from './group-projector.ts';
-import { isVip, isVirtualIP, type ObservedVips, ownerActor, vipActor } from './observed.ts';
+import { formerVirtualIPActor, isVip, isVirtualIP, type ObservedVips, ownerActor, vipActor, virtualIPActor } from './observed.ts';
 import { GroupOpenness } from './openness.ts';
 import { RoutedDesk, type RoutedIPOf, routedActor } from './routed-desk.ts';
 import type { VirtualIPDesk } from './virtual-ip-desk.ts';
@@ -148,6 +148,7 @@ export class VipDesk {
     if (!this.#isOpen) return;
     const services = [before, after].flatMap((vip) => (vip ? [vip.status.service, vip.service].map((name) => ({ ...vip.ref, name })) : []));
     for (const service of new Set(services.map(vipActor))) this.#refresh(service);
+    for (const vip of [before, after]) if (vip) this.#refresh(formerVirtualIPActor(vip.ref));
     this.#refreshChanged();
     this.virtualIPs?.changed(key);
   }
@@ -156,6 +157,7 @@ export class VipDesk {
   virtualIPsSeen(): void {
     if (!this.#isOpen) return;
     for (const [key, { migrating }] of this.#seen.services) if (migrating !== undefined) this.#refresh(key);
+    for (const ip of this.#seen.ips.values()) if (ip.legacy && ip.owner) this.#refresh(formerVirtualIPActor(ip.owner));
     this.#refreshChanged();
     this.virtualIPs?.open();
   }
@@ -302,6 +304,13 @@ export class VipDesk {
     return this.#seen.allVirtualIPs === null && migrating !== undefined ? plain(unseen(migrating)) : null;
   }
 
+  /** A RoutedIP or a VirtualIP looks after what is reserved for it as long as it is there, or may be. */
+  #isForsaken(ip: ReservedIP): boolean {
+    if (ip.reclaim) return this.#routed.isOrphan(ip);
+    if (!ip.legacy || ip.owner === null) return true;
+    return this.#seen.virtualIPsSynced && !this.#seen.virtualIPs.has(virtualIPActor(ip.owner));
+  }
+
   #isBeingMigrated(ip: ReservedIP): boolean {
     return ip.owner?.uid === null && isPromised(ip, null, [...this.#seen.virtualIPs.values()]);
   }
@@ -321,7 +330,7 @@ export class VipDesk {
 
   /** Lowest address first, as text: the order only has to be the same each time. What a VirtualIP has handed over is the migration's alone until that is over. */
   #ownedBy(key: ActorId, service: VipService | undefined): readonly ReservedIP[] {
-    const all = this.#seen.ownedBy(key).filter((ip) => (!ip.reclaim || this.#routed.isOrphan(ip)) && !this.#isBeingMigrated(ip));
+    const all = this.#seen.ownedBy(key).filter((ip) => this.#isForsaken(ip) && !this.#isBeingMigrated(ip));
     const owned = [...all].sort((a, b) => (a.name < b.name ? -1 : 1));
     return service ? [...ofItsOwn(owned, service), ...owned.filter((ip) => !ofItsOwn([ip], service).length)] : owned;
   }
@@ -362,8 +371,9 @@ const plain = ({ reason, message }: VipRefusal): VipRefusal => ({ reason, messag
 const byNeed = (a: VipService, b: VipService): number =>
   Number(b.ingress.length > 0) - Number(a.ingress.length > 0) || a.createdAt - b.createdAt || (vipActor(a.ref) < vipActor(b.ref) ? -1 : 1);
 
-/** The Service or the RoutedIP that an address is reserved for, which is not there. */
-const refOf = ([ip]: readonly ReservedIP[]): VipService['ref'] | null =>
-  ip?.owner
-    ? { kind: ip.reclaim ? 'RoutedIP' : 'Service', namespace: ip.owner.namespace, name: ip.owner.name, uid: ip.owner.uid ?? '' }
-    : null;
+/** Who an address is reserved for, and is not there. */
+const refOf = ([ip]: readonly ReservedIP[]): VipService['ref'] | null => {
+  if (!ip?.owner) return null;
+  const { namespace, name, uid } = ip.owner;
+  return { kind: ip.reclaim ? 'RoutedIP' : ip.legacy ? 'VirtualIP' : 'Service', namespace, name, uid: uid ?? '' };
+};

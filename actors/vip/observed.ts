@@ -14,13 +14,17 @@ export const virtualIPActor = ({ namespace, name }: { readonly namespace: string
 
 export const isVirtualIP = (actor: ActorId): boolean => actor.startsWith('vvip/');
 
-/** The actor for which an address is reserved; null when it is nobody's that we know of. One of a VirtualIP is not the Service's of that name. That of a RoutedIP is
- *  looked after by an actor only when the RoutedIP is gone: it finds out whether that is so, and frees the address, as for a Service that is gone. */
+/** The actor for which an address is reserved; null when it is nobody's that we know of. One of a VirtualIP is not the Service's of that name. That of a RoutedIP or a
+ *  VirtualIP is looked after by an actor of this kind only when its owner is gone: it finds out whether that is so, and frees the address, as for a Service that is gone. */
 export const ownerActor = ({ owner, legacy, reclaim }: Pick<ReservedIP, 'owner' | 'legacy' | 'reclaim'>): ActorId | null => {
   if (owner === null) return null;
   if (reclaim) return `vip/RoutedIP/${owner.namespace}/${owner.name}`;
-  return legacy ? virtualIPActor(owner) : vipActor(owner);
+  return legacy ? formerVirtualIPActor(owner) : vipActor(owner);
 };
+
+/** The actor of what is reserved for a VirtualIP that is gone. */
+export const formerVirtualIPActor = ({ namespace, name }: { readonly namespace: string; readonly name: string }): ActorId =>
+  `vip/VirtualIP/${namespace}/${name}`;
 
 /** All that was told of Services, IPGroups and IPs, as of now. */
 export class ObservedVips {

@@ -32,7 +32,10 @@ export interface EventApi {
   repetition(report: Report): unknown;
 }
 
-const noteOf = ({ message }: ClusterEvent): string => withinBytes(message, LONGEST_NOTE);
+/** The Event with as much of its text as the API takes. */
+export const withinNote = (event: ClusterEvent): ClusterEvent => ({ ...event, message: withinBytes(event.message, LONGEST_NOTE) });
+
+const noteOf = (event: ClusterEvent): string => withinNote(event).message;
 
 /** The name of an Event: that of its object and what makes it unique. An object may have a name as long as an Event's may be: then the end of it is left out, and
  *  what would no longer be valid before a dot. */

@@ -4,7 +4,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import { isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
 import { type BackoffTable, backoff } from './backoff.ts';
 import { MERGE_PATCH, type Means } from './connection.ts';
-import { coreEventsApi, type EventApi, eventName, eventNamespace, eventsApi, type Report } from './event-body.ts';
+import { coreEventsApi, type EventApi, eventName, eventNamespace, eventsApi, type Report, withinNote } from './event-body.ts';
 import { Lane } from './lane.ts';
 
 export interface EventWriterOptions extends Means {
@@ -69,7 +69,9 @@ export class EventWriter {
     });
   }
 
-  report(about: ObjectRef, event: ClusterEvent): void {
+  report(about: ObjectRef, whole: ClusterEvent): void {
+    // A thousand are remembered, and what is told may repeat a selector of 32 KiB.
+    const event = withinNote(whole);
     const now = this.#options.clock.now();
     const key = JSON.stringify([about.uid, event.type, event.reason, event.message]);
     const before = this.#told.get(key);

@@ -10,7 +10,8 @@ const CLOSE_BRACKET = 0x5d;
 /** The depth of what stands directly in the list of items, which is the one list that stands directly in the outermost object. */
 const ITEM_DEPTH = 2;
 
-/** Of anything in a list: what is deeper no schema has, and to write it again would overflow the stack. */
+/** What is deeper in a list is left out. Nothing that is read is so deep, and to write it again would overflow the stack; but a server keeps what anybody says in the
+ *  managedFields of a Pod, thousands of levels of it, and one such Pod must not make a list of all unreadable. */
 const DEEPEST = 200;
 
 /** Takes the JSON of a Kubernetes list piece by piece and hands over each item as soon as it is complete, so that neither the text nor the objects of
@@ -37,11 +38,7 @@ export class ItemScanner {
       else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) from = this.#open(chunk, from, at);
       else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) from = this.#close(chunk, from, at);
     }
-    if (this.#inItems && this.#depth > ITEM_DEPTH) {
-      this.#item.push(chunk.subarray(from));
-      this.#length += chunk.length - from;
-      within(this.#length);
-    } else this.#keepAround(chunk, from, chunk.length);
+    if (this.#depth <= DEEPEST) this.#keep(chunk, from, chunk.length);
   }
 
   /** The list without its items. @throws SyntaxError when it is not complete */
@@ -55,19 +52,27 @@ export class ItemScanner {
   #open(chunk: Buffer, from: number, at: number): number {
     const rest = this.#betweenItems() ? this.#keepAround(chunk, from, at) : from;
     if (this.#depth === ITEM_DEPTH - 1) this.#inItems = chunk[at] === OPEN_BRACKET;
+    if (this.#depth === DEEPEST) this.#keep(chunk, rest, at + 1);
     this.#depth += 1;
-    if (this.#depth > DEEPEST) throw new SyntaxError(`a list of more than ${DEEPEST} levels`);
     return rest;
   }
 
   #close(chunk: Buffer, from: number, at: number): number {
     this.#depth -= 1;
     if (this.#depth < 0) throw new SyntaxError('the list ends before it begins');
+    if (this.#depth === DEEPEST) return at;
     return this.#betweenItems() ? this.#handOver(chunk, from, at + 1) : from;
   }
 
   #betweenItems(): boolean {
     return this.#inItems && this.#depth === ITEM_DEPTH;
+  }
+
+  #keep(chunk: Buffer, from: number, to: number): void {
+    if (!this.#inItems || this.#depth <= ITEM_DEPTH) return void this.#keepAround(chunk, from, to);
+    this.#item.push(chunk.subarray(from, to));
+    this.#length += to - from;
+    within(this.#length);
   }
 
   #keepAround(chunk: Buffer, from: number, to: number): number {

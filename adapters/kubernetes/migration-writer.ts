@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Overtaken, ProviderError } from '../../actors/errors.ts';
+import { Overtaken, ProviderError, VirtualIPNotFound } from '../../actors/errors.ts';
 import type {
   CloneContent,
   CloneManifest,
@@ -41,13 +41,9 @@ export class KubernetesMigrationWriter implements MigrationWriter {
   }
 
   async virtualIP(vip: ObjectRef): Promise<LiveVirtualIP | null> {
-    const found = await this.virtualIPNamed(vip);
+    const object = await this.#get(virtualIPPath(vip));
+    const found = object === null ? null : virtualIPIn(object);
     return found?.ref.uid === vip.uid ? found : null;
-  }
-
-  async virtualIPNamed(place: Place): Promise<LiveVirtualIP | null> {
-    const found = await this.#get(virtualIPPath(place));
-    return found === null ? null : virtualIPIn(found);
   }
 
   async service(place: Place): Promise<LiveService | null> {
@@ -61,11 +57,11 @@ export class KubernetesMigrationWriter implements MigrationWriter {
   }
 
   async ips(): Promise<readonly LegacyIP[]> {
-    return (await this.#list('ips')).flatMap((object) => ipIn(object) ?? []);
+    return ((await this.#list('ips')) ?? []).flatMap((object) => ipIn(object) ?? []);
   }
 
-  async virtualIPs(): Promise<readonly LiveVirtualIP[]> {
-    return (await this.#list('virtualips')).map(virtualIPIn);
+  async virtualIPs(): Promise<readonly LiveVirtualIP[] | null> {
+    return (await this.#list('virtualips'))?.map(virtualIPIn) ?? null;
   }
 
   groups(): Promise<readonly { readonly name: string; readonly spec: unknown }[]> {
@@ -81,17 +77,18 @@ export class KubernetesMigrationWriter implements MigrationWriter {
     if (finalizers.includes(FINALIZERS[hold])) return vip;
     if (vip.deleting) throw new ProviderError('Conflict', `VirtualIP "${ref.name}" is being deleted`);
     const change = { metadata: { resourceVersion: version, finalizers: [...finalizers, FINALIZERS[hold]] } };
-    return virtualIPIn(await this.#patch(virtualIPPath(ref), change, fence));
+    return virtualIPIn(await this.#patchVirtualIP(ref, '', change, fence));
   }
 
   letGo(vip: ObjectRef, hold: Hold, fence: Fence): Promise<void> {
     const isChanged = (error: unknown): boolean => error instanceof Overtaken;
     return despiteConflicts(async () => {
       const live = await this.virtualIP(vip);
-      if (!live?.finalizers.includes(FINALIZERS[hold])) return;
+      if (live === null) throw new VirtualIPNotFound(vip.name);
+      if (!live.finalizers.includes(FINALIZERS[hold])) return;
       const finalizers = live.finalizers.filter((each) => each !== FINALIZERS[hold]);
       const change = { metadata: { resourceVersion: live.version, finalizers } };
-      await this.#patch(virtualIPPath(vip), change, fence).catch(unlessGone);
+      await this.#patchVirtualIP(vip, '', change, fence);
     }, isChanged);
   }
 
@@ -101,7 +98,7 @@ export class KubernetesMigrationWriter implements MigrationWriter {
     if (changed.length === 0) return;
     const change = Object.fromEntries(changed.map(([member, text]) => [member, text === '' ? null : text]));
     const body = { metadata: { resourceVersion: vip.version }, status: change };
-    await this.#patch(`${virtualIPPath(vip.ref)}/status`, body, fence).catch(unlessGone);
+    await this.#patchVirtualIP(vip.ref, '/status', body, fence);
   }
 
   async reserve(address: Address, gsm: string, { namespace, name }: ObjectRef, fence: Fence): Promise<void> {
@@ -187,16 +184,15 @@ export class KubernetesMigrationWriter implements MigrationWriter {
     }
   }
 
-  /** All objects of a kind; none where it is not served. */
-  async #list(plural: string): Promise<readonly Json[]> {
+  /** All objects of a kind; null where it is not served. */
+  async #list(plural: string): Promise<readonly Json[] | null> {
     const found = await this.#get(`${GROUP}/${plural}`);
-    return isObject(found ?? undefined) && Array.isArray((found as JsonObject).items)
-      ? ((found as JsonObject).items as readonly Json[])
-      : [];
+    if (found === null) return null;
+    return isObject(found) && Array.isArray(found.items) ? found.items : [];
   }
 
   async #segments(plural: string): Promise<readonly { readonly name: string; readonly spec: unknown }[]> {
-    return (await this.#list(plural)).flatMap((object) => {
+    return ((await this.#list(plural)) ?? []).flatMap((object) => {
       const { metadata, spec } = object as { readonly metadata: { readonly name: string }; readonly spec?: unknown };
       return [{ name: metadata.name, spec }];
     });
@@ -204,6 +200,12 @@ export class KubernetesMigrationWriter implements MigrationWriter {
 
   #patch(path: string, body: unknown, fence: Fence): Promise<Json> {
     return this.#write({ method: 'PATCH', path, contentType: MERGE_PATCH, body }, fence);
+  }
+
+  async #patchVirtualIP(vip: ObjectRef, subresource: '' | '/status', body: unknown, fence: Fence): Promise<Json> {
+    const found = await this.#patch(`${virtualIPPath(vip)}${subresource}`, body, fence).catch(unlessGone);
+    if (found === null) throw new VirtualIPNotFound(vip.name);
+    return found;
   }
 
   async #create(path: string, body: unknown, fence: Fence): Promise<void> {

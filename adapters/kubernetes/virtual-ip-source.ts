@@ -35,7 +35,6 @@ export class KubernetesVirtualIPSource implements VirtualIPSource {
   readonly #services: Reflector<Touched>;
   #listener: VirtualIPListener | null = null;
   #ready: () => void = () => undefined;
-  #absent = false;
   #watchesServices = false;
 
   constructor(world: Surroundings) {
@@ -49,13 +48,10 @@ export class KubernetesVirtualIPSource implements VirtualIPSource {
         },
         gone: ({ ref }) => this.#listener?.virtualIPGone(ref),
         synced: () => {
-          this.#absent = false;
           this.#listener?.virtualIPsSynced();
           this.#ready();
         },
         troubled: (error) => {
-          if (error === null) this.#absent = false;
-          if (isNotFound(error)) this.#absent = true;
           if (isNotFound(error) || isForbidden(error)) this.#ready();
         },
       },
@@ -67,10 +63,6 @@ export class KubernetesVirtualIPSource implements VirtualIPSource {
       { query: SERVICES, trim: trimTouched, same },
       { set: touched, gone: touched, synced: () => undefined, troubled: () => undefined },
     );
-  }
-
-  get absent(): boolean {
-    return this.#absent;
   }
 
   start(listener: VirtualIPListener): Promise<void> {

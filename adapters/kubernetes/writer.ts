@@ -1,4 +1,4 @@
-import { Fenced, Unreachable } from '../../actors/errors.ts';
+import { Fenced, Refused, Unreachable } from '../../actors/errors.ts';
 import type { ClusterEvent, ClusterWriter, HolderEffect, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Log } from '../../actors/ports/observers.ts';
 import { TurnGate } from '../../actors/ports/turn-gate.ts';
@@ -131,7 +131,7 @@ export class KubernetesWriter implements ClusterWriter {
   async written(ref: ObjectRef): Promise<void> {
     const desk = this.#desk(ref);
     const { projection, refusal } = desk;
-    if (refusal && refusal.generation === projection?.generation) throw new Unreachable(refusal.why);
+    if (refusal && refusal.generation === projection?.generation) throw new Refused(refusal.why);
     const overtaken = (what: string): never => {
       throw new Fenced(what);
     };
@@ -140,8 +140,7 @@ export class KubernetesWriter implements ClusterWriter {
       await desk.writer.write(() => (desk.projection?.partial ? projection : desk.projection), overtaken);
     } catch (error) {
       if (error instanceof Fenced || error instanceof Unreachable) throw error;
-      // Refused, or in conflict too often: it is not written, and may be later.
-      throw new Unreachable(messageOf(error), { cause: error });
+      throw new Refused(messageOf(error), { cause: error });
     }
   }
 

@@ -28,16 +28,22 @@ interface Turn {
   readonly waiting: readonly number[];
   /** How many calls the one that asked last is for. */
   readonly calls: number;
+  /** How many calls it has made, and since when they are counted. */
+  readonly made: { readonly since: number; readonly calls: number };
 }
 
-const NO_TURN: Turn = { hadAt: Number.NEGATIVE_INFINITY, waiting: [], calls: 0 };
+const NEVER = Number.NEGATIVE_INFINITY;
+const NO_TURN: Turn = { hadAt: NEVER, waiting: [], calls: 0, made: { since: NEVER, calls: 0 } };
+
+/** In the place of a namespace, for calls of nobody. */
+const NOBODY = '';
 
 const HOUR_MS = 3_600_000;
 
 /** The budget of one token for all processes that are given this object: the calls of the last minute one by one, as a provider counts them, and a bucket
  *  for the hour that fills all the time. */
 export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryBudget => {
-  const { perMinute, perHour, createsPerMinute, minuteMs, leaves, lineOf } = budgetFigures(options);
+  const { perMinute, perHour, createsPerMinute, minuteMs, leaves, spares, lineOf } = budgetFigures(options);
   const minute: CallLog = { capacity: Math.floor(perMinute), times: [] };
   const creates: CallLog = { capacity: Math.floor(createsPerMinute), times: [] };
   const hour = { left: perHour, filledAt: clock.monotonic() };
@@ -64,23 +70,35 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
     const calls = Math.min(wanted, Math.max(1, Math.min(perHour - ofHour, ...logs.map(({ usable }) => usable))));
     const line = lines.get(lineOf(purpose)) ?? new Map<string, Turn>();
     lines.set(lineOf(purpose), line);
-    const { ahead, mine, namespace } = placeIn(line, namespaces, now);
-    /** Until the calls are free when so many others are given places first. */
-    const waitBehind = (others: number): number => {
+    const { ahead, namespace } = placeIn(line, namespaces, now);
+    const turnOf = (each: string): Turn => line.get(each) ?? NO_TURN;
+    /** Until the calls are free when so many others are given places first, and so many are left. */
+    const waitBehind = (others: number, spared: number): number => {
       const filled = Math.ceil(((calls + others + ofHour - hour.left) * HOUR_MS) / perHour);
       const freed = logs.map(({ log, usable }) => {
-        const at = log.times[Math.max(0, usable - calls - others)];
+        const at = log.times[Math.max(0, usable - spared - calls - others)];
         return at === undefined ? 0 : at + minuteMs - now;
       });
       return Math.max(0, closedUntil - now, filled, ...freed);
     };
-    const waiting = mine.waiting.filter((at) => at > now);
-    if (waitBehind(ahead) > 0) {
-      const wait = waitBehind(ahead + waiting.length);
-      line.set(namespace, { hadAt: mine.hadAt, waiting: [...waiting, now + wait], calls });
+    const madeBy = (each: string): Turn['made'] => {
+      const { made } = turnOf(each);
+      return made.since + minuteMs > now ? made : { since: now, calls: 0 };
+    };
+    const isFew = (each: string): boolean => madeBy(each).calls === 0 || madeBy(each).calls + calls <= spares(purpose);
+    const isSpared = (): boolean => spares(purpose) > 0 && waitBehind(0, 0) === 0;
+    const mayGo = waitBehind(ahead, spares(purpose)) === 0;
+    const spared = mayGo || !isSpared() ? undefined : (namespaces.length > 0 ? namespaces : [NOBODY]).find(isFew);
+    const giver = spared ?? namespace;
+    const { hadAt, waiting: asked } = turnOf(giver);
+    const waiting = asked.filter((at) => at > now);
+    if (!mayGo && spared === undefined) {
+      const wait = waitBehind(ahead + waiting.length, spares(purpose));
+      line.set(giver, { hadAt, waiting: [...waiting, now + wait], calls, made: madeBy(giver) });
       return wait;
     }
-    line.set(namespace, { hadAt: now, waiting, calls });
+    const made = madeBy(giver);
+    line.set(giver, { hadAt: now, waiting, calls, made: { ...made, calls: made.calls + calls } });
     hour.left -= calls;
     for (const { log } of logs) log.times = [...Array<number>(calls).fill(now), ...log.times].slice(0, log.capacity);
     return 0;
@@ -89,10 +107,10 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
   const placeIn = (line: Map<string, Turn>, namespaces: readonly string[], now: number) => {
     for (const [each, { hadAt, waiting }] of line) if (hadAt + minuteMs <= now && !isWaiting({ waiting }, now)) line.delete(each);
     const hadAt = (each: string): number => (line.get(each) ?? NO_TURN).hadAt;
-    const [namespace = ''] = namespaces.toSorted((a, b) => hadAt(a) - hadAt(b));
+    const [namespace = NOBODY] = namespaces.toSorted((a, b) => hadAt(a) - hadAt(b));
     const before = [...line].filter(([each, turn]) => each !== namespace && turn.hadAt < hadAt(namespace) && isWaiting(turn, now));
     const ahead = before.reduce((sum, [, turn]) => sum + turn.calls, 0);
-    return { namespace, mine: line.get(namespace) ?? NO_TURN, ahead };
+    return { namespace, ahead };
   };
   const leftOf = ({ capacity, times }: CallLog): number => capacity - times.filter((at) => at > clock.monotonic() - minuteMs).length;
 

@@ -65,6 +65,10 @@ export class ClusterWatch {
     else this.#told(watched, tell);
   }
 
+  sees(watched: Watched): boolean {
+    return !this.#stuck.has(watched);
+  }
+
   /** It tells nothing more. False when it is stuck already. */
   stick(watched: Watched): boolean {
     if (this.#stuck.has(watched)) return false;

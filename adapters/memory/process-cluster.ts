@@ -10,7 +10,7 @@ import { wishes } from './holders.ts';
 
 /** The cluster as one process watches and writes it. */
 export interface ProcessCluster extends ClusterSource, ClusterWriter {
-  readonly watch: Pick<ClusterWatch, 'stick' | 'catchUp' | 'relist'>;
+  readonly watch: Pick<ClusterWatch, 'sees' | 'stick' | 'catchUp' | 'relist'>;
   /** The process dies: it is told nothing more and writes nothing more. */
   end(): void;
 }

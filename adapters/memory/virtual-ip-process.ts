@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Overtaken, ProviderError } from '../../actors/errors.ts';
+import { Overtaken, ProviderError, VirtualIPNotFound } from '../../actors/errors.ts';
 import type { Hold, LiveService, MigrationWriter, VirtualIPListener, VirtualIPSource } from '../../actors/ports/migration.ts';
 import type { Probe } from '../../actors/ports/observers.ts';
 import { ipNameOf } from '../../machines/vip.ts';
@@ -43,7 +43,7 @@ export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe
     write: (vip: VirtualIP) => (() => void) | null,
   ): Finding<void> => {
     const vip = legacy.find(read.ref);
-    if (vip === null) return { answer: undefined };
+    if (vip === null) throw new VirtualIPNotFound(read.ref.name);
     if (read.version !== undefined && versionOf(vip) !== read.version) throw changed(`VirtualIP "${read.ref.name}"`);
     const act = write(vip);
     return act ? { on: vip, act } : { answer: undefined };
@@ -54,11 +54,6 @@ export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe
       calls.read('virtualIP', serviceKey(ref), () => {
         const vip = legacy.find(ref);
         return vip && legacy.liveVirtualIP(vip);
-      }),
-    virtualIPNamed: (place) =>
-      calls.read('virtualIPNamed', serviceKey(place), () => {
-        const vip = legacy.served ? vips.get(serviceKey(place)) : undefined;
-        return vip === undefined ? null : legacy.liveVirtualIP(vip);
       }),
     service: (place) =>
       calls.read('service', serviceKey(place), () => {
@@ -71,7 +66,7 @@ export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe
         return ip === undefined ? null : legacy.liveIP(ip);
       }),
     ips: () => calls.read('ips', 'all', () => [...world.ips.values()].map(legacy.liveIP)),
-    virtualIPs: () => calls.read('virtualIPs', 'all', () => (legacy.served ? [...vips.values()] : [])),
+    virtualIPs: () => calls.read('virtualIPs', 'all', () => (legacy.served ? [...vips.values()] : null)),
     groups: () => calls.read('groups', 'all', () => [...world.groups.values()].map(({ ref, spec }) => ({ name: ref.name, spec }))),
     mappings: () =>
       calls.read('mappings', 'all', () => (legacy.served ? [...legacy.mappings].map(([name, spec]) => ({ name, spec })) : [])),
@@ -84,7 +79,7 @@ export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe
         ofVirtualIP(read, (vip) => () => legacy.put({ ...vip, finalizers: [...vip.finalizers, name] })),
       );
       const held = legacy.find(read.ref);
-      if (held === null) throw new ProviderError('NotFound', `VirtualIP "${read.ref.name}" not found`);
+      if (held === null) throw new VirtualIPNotFound(read.ref.name);
       return legacy.liveVirtualIP(held);
     },
     letGo: (ref, hold, fence) =>
@@ -143,7 +138,9 @@ export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe
           const ref = { kind: 'Service', namespace, name, uid: world.uid() };
           const more = { labels, annotations, owners: [{ kind: owner.kind, name: owner.name }], spec };
           const fresh = { createdAt: world.options.clock.now(), deleting: false, finalizers: [], ingress: [] };
+          legacy.owners.set(ref.uid, owner.uid);
           world.putService({ ...ORDINARY_SERVICE, ...fresh, type: 'ClusterIP', ref, more });
+          legacy.collectGarbage();
         };
         return { on: null, act };
       }),
@@ -207,9 +204,6 @@ export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe
       legacy.watches.add(watch);
       tellAll();
       return new Promise((resolve) => (legacy.served ? hear(() => resolve()) : resolve()));
-    },
-    get absent() {
-      return !legacy.served;
     },
     resync: tellAll,
     close: async () => close(),

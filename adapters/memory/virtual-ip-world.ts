@@ -10,6 +10,9 @@ export interface VirtualIPWorld {
   readonly mappings: Map<string, unknown>;
   /** By uid of the IP: the GroupSegmentMapping that it was taken from. */
   readonly gsms: Map<string, string>;
+  /** By uid of a copy: that of the VirtualIP that owns it. Kubernetes deletes what is owned by one that is not there any more. */
+  readonly owners: Map<string, string>;
+  collectGarbage(): void;
   /** Those that went while the definitions were not there: whoever lists anew misses them. */
   readonly missed: ObjectRef[];
   readonly watches: Set<{ hear(tell: (listener: VirtualIPListener) => void): void; tellAll(): void }>;
@@ -27,6 +30,8 @@ export interface VirtualIPWorld {
 
 export const NO_STATUS: VirtualIPStatus = { state: '', message: '', ip: '', service: '', keepalivedGroup: '', gsm: '', clonedService: '' };
 
+const COLLECTS_AFTER_MS = 1_000;
+
 export const virtualIPWorld = (world: VipWorld): VirtualIPWorld => {
   const versions = new WeakMap<object, string>();
   let written = 0;
@@ -38,6 +43,15 @@ export const virtualIPWorld = (world: VipWorld): VirtualIPWorld => {
     vips: new Map(),
     mappings: new Map(),
     gsms: new Map(),
+    owners: new Map(),
+    collectGarbage: () =>
+      void world.options.clock.after(COLLECTS_AFTER_MS, () => {
+        const there = new Set([...self.vips.values()].map(({ ref }) => ref.uid));
+        for (const service of [...world.services.values()]) {
+          const owner = self.owners.get(service.ref.uid);
+          if (owner !== undefined && !there.has(owner)) world.putService({ ...service, deleting: true });
+        }
+      }),
     missed: [],
     watches: new Set(),
     served: true,
@@ -48,6 +62,7 @@ export const virtualIPWorld = (world: VipWorld): VirtualIPWorld => {
       else self.vips.set(key, vip);
       if (isGone && !self.served) self.missed.push(vip.ref);
       world.options.changed?.({ kind: 'VirtualIP', after: isGone ? null : vip });
+      if (isGone) self.collectGarbage();
       tellAll((listener) => (isGone ? listener.virtualIPGone(vip.ref) : listener.virtualIPObserved(vip)));
     },
     versionOf: (object) => {

@@ -24,7 +24,7 @@ export interface RedisBudgetOptions extends BudgetOptions {
 /** The budget of one token for all replicas, by the clock of the Redis server: the calls of the last minute one by one, as the provider counts them, and a
  *  bucket for the hour that fills all the time and is corrected by what the provider says. */
 export const redisBudget = ({ link, prefix, tokenHash, ...options }: RedisBudgetOptions): Budget & BudgetReading => {
-  const { perMinute, perHour, createsPerMinute, minuteMs, leaves, lineOf } = budgetFigures(options);
+  const { perMinute, perHour, createsPerMinute, minuteMs, leaves, spares, lineOf } = budgetFigures(options);
   const key = `${prefix}:budget:${tokenHash}`;
   const logs = [`${key}:minute`, `${key}:creations`];
   const limits = [Math.floor(perMinute), perHour, Math.floor(createsPerMinute)];
@@ -37,7 +37,17 @@ export const redisBudget = ({ link, prefix, tokenHash, ...options }: RedisBudget
       const namespaces = given.length > 0 ? given : [NOBODY];
       const line = `${key}:turns:${lineOf(purpose)}`;
       const keys = [key, ...logs, line, ...namespaces.map((namespace) => `${line}:${namespace}`)];
-      const args = [...limits, ofMinute, ofHour, purpose === 'create' ? 1 : 0, calls, minuteMs, TURN_KEPT_MS, ...namespaces];
+      const args = [
+        ...limits,
+        ofMinute,
+        ofHour,
+        purpose === 'create' ? 1 : 0,
+        calls,
+        minuteMs,
+        TURN_KEPT_MS,
+        spares(purpose),
+        ...namespaces,
+      ];
       return Number(await link.script(`pay for ${purpose}`, PAY, keys, args));
     },
     observe: ({ remaining, resetAtMs }) => {

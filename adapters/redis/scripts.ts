@@ -194,7 +194,8 @@ end
 
 /** KEYS budget, calls of the last minute, creations of the last minute, the turns of the line, then for each namespace who waits in the line for its sake. ARGV
  *  capacity per minute, per hour, creations per minute; calls of the minute and of the hour to leave; 1 for creations; number of calls; length of the minute, ms;
- *  how long a turn is kept, ms; then the namespaces. A turn is "<when it was had last> <when the next one comes back> <number of its calls>".
+ *  how long a turn is kept, ms; calls of the minute for namespaces that have made no more than as many in it; then the namespaces.
+ *  A turn is "<when it was had last> <when the next one comes back> <number of its calls> <since when calls are counted> <how many they were>".
  *  The minutes are the times of the last calls, newest first, by the server's clock; the hour is a bucket that fills all the time.
  *  Takes the calls and answers 0, or answers the ms to wait and takes nothing. */
 export const PAY = lua(`${FOREIGN}${FIGURES}
@@ -202,7 +203,7 @@ tidy('HLEN', KEYS[1])
 tidy('LLEN', KEYS[2])
 tidy('LLEN', KEYS[3])
 tidy('HLEN', KEYS[4])
-local perHour, window, kept = tonumber(ARGV[2]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local perHour, window, kept, spares = tonumber(ARGV[2]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local storedAt, closedUntil, hour, count = budgetIn(KEYS[1], perHour)
 local closed = math.max(0, (closedUntil or 0) - now)
 local left = math.min(perHour, (hour or perHour) + (now - (storedAt or now)) * perHour / 3600000)
@@ -214,31 +215,21 @@ local calls = math.min(tonumber(ARGV[7]), math.max(1, usable))
 
 local turns, stored = {}, redis.call('HGETALL', KEYS[4])
 for index = 1, #stored, 2 do
-  local had, due, wants = string.match(stored[index + 1], '^(%d+) (%d+) (%d+)$')
+  -- Whoever wrote a turn before calls were counted left the last two out.
+  local had, due, wants, since, made = string.match(stored[index + 1] .. ' 0 0', '^(%d+) (%d+) (%d+) (%d+) (%d+)')
   had, due, wants = figure(had, 0, now), figure(due, 0, now + 3600000), figure(wants, 0, perHour)
-  if had and due and wants and math.max(had + window, due + kept) > now then turns[stored[index]] = {had = had, due = due, wants = wants}
+  since, made = figure(since, 0, now), figure(made, 0, perHour)
+  if had and due and wants and since and made and math.max(had + window, due + kept) > now then
+    turns[stored[index]] = {had = had, due = due, wants = wants, since = since, made = made}
   else redis.call('HDEL', KEYS[4], stored[index]) end
 end
--- Of the namespaces the one that has had no turn for the longest time gives its own.
-local function hadAt(namespace) return turns[namespace] and turns[namespace].had or 0 end
-local mine = 1
-for index = 2, #ARGV - 9 do if hadAt(ARGV[9 + index]) < hadAt(ARGV[9 + mine]) then mine = index end end
-local namespace, waiting, ahead = ARGV[9 + mine], KEYS[4 + mine], 0
-for other, turn in pairs(turns) do
-  if other ~= namespace and turn.had < hadAt(namespace) and now < turn.due + kept then ahead = ahead + turn.wants end
-end
-tidy('ZCARD', waiting)
-redis.call('ZREMRANGEBYSCORE', waiting, '-inf', now)
-local function note(had)
-  local due = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')[2] or 0
-  redis.call('HSET', KEYS[4], namespace, string.format('%.0f %.0f %.0f', had, due, calls))
-end
+local function turnOf(namespace) return turns[namespace] or {had = 0, since = 0, made = 0} end
 
--- Until the calls are free when so many others are given places first.
-local function waitBehind(others)
+-- Until the calls are free when so many others are given places first, and so many are left.
+local function waitBehind(others, spared)
   local wait = math.max(closed, math.ceil((calls + others + tonumber(ARGV[5]) - left) * 3600000 / perHour))
   for _, log in ipairs(logs) do
-    local at = redis.call('LINDEX', log.key, math.max(0, log.usable - calls - others))
+    local at = redis.call('LINDEX', log.key, math.max(0, log.usable - spared - calls - others))
     local calledAt = figure(at, 0, now + window)
     if calledAt then wait = math.max(wait, math.min(window, calledAt + window - now))
     elseif at then redis.call('DEL', log.key) end
@@ -246,16 +237,40 @@ local function waitBehind(others)
   return wait
 end
 
-if waitBehind(ahead) > 0 then
-  local wait = waitBehind(ahead + redis.call('ZCARD', waiting))
+-- Of the namespaces the one that has had no turn for the longest time gives its own.
+local mine = 1
+for index = 2, #ARGV - 10 do if turnOf(ARGV[10 + index]).had < turnOf(ARGV[10 + mine]).had then mine = index end end
+local ahead = 0
+for other, turn in pairs(turns) do
+  if other ~= ARGV[10 + mine] and turn.had < turnOf(ARGV[10 + mine]).had and now < turn.due + kept then ahead = ahead + turn.wants end
+end
+local wait = waitBehind(ahead, spares)
+-- Or one that has made few calls takes of those that are left to such.
+for index = 1, #ARGV - 10 do
+  local turn = turnOf(ARGV[10 + index])
+  local counted = turn.since + window > now
+  if wait > 0 and spares > 0 and not (counted and turn.made + calls > spares) and waitBehind(0, 0) <= 0 then wait, mine = 0, index end
+end
+
+local namespace, waiting = ARGV[10 + mine], KEYS[4 + mine]
+local turn = turnOf(namespace)
+tidy('ZCARD', waiting)
+redis.call('ZREMRANGEBYSCORE', waiting, '-inf', now)
+local function note(had, since, made)
+  local due = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')[2] or 0
+  redis.call('HSET', KEYS[4], namespace, string.format('%.0f %.0f %.0f %.0f %.0f', had, due, calls, since, made))
+end
+
+if wait > 0 then
+  wait = waitBehind(ahead + redis.call('ZCARD', waiting), spares)
   redis.call('HSET', KEYS[1], 'count', (count or 0) + 1)
   redis.call('ZADD', waiting, now + wait, (count or 0) + 1)
-  note(hadAt(namespace))
+  note(turn.had, turn.since, turn.made)
   for _, key in ipairs({KEYS[4], waiting}) do redis.call('PEXPIRE', key, wait + window) end
   redis.call('PEXPIRE', KEYS[1], math.max(7200000, closed))
   return wait
 end
-note(now)
+if turn.since + window > now then note(now, turn.since, turn.made + calls) else note(now, now, calls) end
 redis.call('PEXPIRE', KEYS[4], 7200000)
 redis.call('HSET', KEYS[1], 'at', tostring(now), 'hour', string.format('%.6f', left - calls))
 redis.call('PEXPIRE', KEYS[1], 7200000)

@@ -117,7 +117,12 @@ async function problemOf(check: Check, deadlineMs: number): Promise<string | nul
   }
 }
 
-const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ');
+const oneLine = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ');
 
 /** Leaves the event loop to others after each piece. */
 async function* paced(pieces: Iterable<string>): AsyncGenerator<string> {

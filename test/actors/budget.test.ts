@@ -4,6 +4,7 @@ import type { Call } from '../../simulator/digitalocean/call-log.ts';
 import { digitalOceanZone } from '../e2e/zones.ts';
 import { SHOWS_ALL } from '../support/extent.ts';
 import { type Metered, openMetered } from '../support/metered.ts';
+import { service, servicePort } from './routed-world.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -152,7 +153,7 @@ describe('while assigns wait for the budget', () => {
     const assigns = () => world.calls(since).filter(isAssign).length;
     world.fail('g0', ...names('holder-0', 4));
     await world.until(() => assigns() === 4, 1_000);
-    while ((await world.budget.pay('failover')) === 0);
+    while ((await world.budget.pay('failover', 1, ['default'])) === 0);
     world.fail('g0', 'holder-0-4');
     await world.advance(100);
     const waiting = lastCall();
@@ -238,6 +239,60 @@ describe('while a namespace edits pools with hundreds of addresses that nobody h
     const isWritten = ({ method, path }: Call) => method === 'POST' && path === '/v2/domains/example.com/records';
     expect(await crowded(() => world.calls(since).some(isWritten), 5 * MINUTE)).toBeLessThanOrEqual(MINUTE + 5_000);
     expect(await crowded(() => world.status(one).activeIPs === 2, 5 * MINUTE)).toBeLessThanOrEqual(MINUTE + 5_000);
+    expect(world.calls().filter(({ status }) => status === 429)).toEqual([]);
+  });
+});
+
+async function addFirewall(name: string): Promise<void> {
+  const inbound = [{ protocol: 'tcp', ports: '22', sources: { addresses: ['0.0.0.0/0'] } }];
+  const headers = { authorization: 'Bearer token-of-the-test', 'content-type': 'application/json' };
+  const reply = await fetch(`${world.cloud.url}/v2/firewalls`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ name, inbound_rules: inbound }),
+  });
+  if (!reply.ok) throw new Error(await reply.text());
+}
+
+describe('while a namespace changes the ports of its Services again and again', () => {
+  test('a RoutedIP of another one fails over at once, firewall and all', { timeout: 120_000 }, async () => {
+    world = await openMetered({ actionMs: 1_000 });
+    world.nodes('g', 'holder', 'spare', ...names('busy', 6));
+    const routed = async (namespace: string, name: string, nodes: readonly string[]): Promise<ObjectRef> => {
+      await addFirewall(`${namespace}-${name}`);
+      const spec = { issuerClass: 'digitalocean', region: 'nyc3', routedIPFirewallName: `${namespace}-${name}` };
+      world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace, name, spec });
+      world.cluster.setService(namespace, name, service(nodes));
+      const wanted = { issuerRef: { name }, serviceRef: { serviceName: name } };
+      return world.cluster.setPool({ kind: 'RoutedIP', namespace, name, spec: wanted });
+    };
+    const victim = await routed('one', 'web', ['holder']);
+    const busy: ObjectRef[] = [];
+    for (const name of names('busy', 6)) busy.push(await routed('crowd', name, [name]));
+    const statusOf = (ref: ObjectRef) =>
+      (world.cluster.pool(ref)?.status ?? {}) as { readonly state?: string; readonly assignedNode?: string };
+    await world.start();
+    await world.until(() => [victim, ...busy].every((ref) => statusOf(ref).state === 'Stable'), 2 * MINUTE);
+    await world.advance(2 * MINUTE);
+    let edits = 0;
+    const crowded = async (holds: () => boolean, maxMs: number): Promise<void> => {
+      const from = world.clock.now();
+      while (!holds() && world.clock.now() < from + maxMs) {
+        edits += 1;
+        for (const name of names('busy', 6)) {
+          const ports = [servicePort(9_000 + (edits % 1_000))];
+          world.cluster.setService('crowd', name, service([name], { ports }));
+        }
+        await world.until(holds, 500).catch(() => undefined);
+      }
+    };
+    await crowded(() => false, MINUTE);
+    const failedAt = world.clock.now();
+    world.cluster.setService('one', 'web', service(['spare']));
+    world.fail('g', 'holder');
+    const isStable = () => statusOf(victim).assignedNode === 'spare' && statusOf(victim).state === 'Stable';
+    await crowded(isStable, 5 * MINUTE);
+    expect(world.clock.now() - failedAt).toBeLessThanOrEqual(5_000);
     expect(world.calls().filter(({ status }) => status === 429)).toEqual([]);
   });
 });

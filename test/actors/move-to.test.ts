@@ -48,6 +48,25 @@ describe('an address that is asked to go to a node', () => {
     expect([world.holderOf(A), world.holderOf(B), told(world, 'Moved').length]).toEqual(['d', 'c', 2]);
   });
 
+  test('is refused in one Event with all others, when more than a hundred are asked for at once, or the text is longer than those can be', async ({
+    open,
+  }) => {
+    const world = open();
+    const ref = await served(world);
+    const many = Array.from({ length: 18_000 }, (_, index) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}=n`).join(',');
+    for (const text of [many, `${A}=${'d'.repeat(250_000)}`]) {
+      ask(world, ref, text);
+      await answered(world, ref);
+    }
+    expect(told(world, 'MoveRefused')).toEqual([
+      'routedip.io/move-to has 241649 characters and asks for 18000 moves: at most 100 are looked at at once',
+      'routedip.io/move-to has 250012 characters and asks for 1 move: at most 32768 are read',
+    ]);
+    expect(world.assigns()).toEqual([]);
+    ask(world, ref, `${A}=d`);
+    await world.untilOn(A, 'd', 1_000);
+  });
+
   const refusals: Readonly<Record<string, readonly [(world: World) => void, string, string]>> = {
     'a node that is not there': [() => undefined, `${A}=x`, `${A} is not moved to x: no node of that name is Ready and matches`],
     'a node that is not Ready': [

@@ -63,7 +63,7 @@ export function expectOpen(world: RoutedWorld, open: Open): void {
   expect(world.rules.wrongs()).toEqual([]);
   for (const [name, foreign] of Object.entries(FOREIGN)) {
     const { ports = [], nodes = [] } = open[name] ?? {};
-    const wanted = [...foreign.ports, ...foreign.nodes, ...ports, ...nodes.map(providerIDOf)];
+    const wanted = [...foreign.ports, ...foreign.nodes, ...ports, ...nodes.map((name) => providerIDOf(name))];
     const found = world.firewall(name);
     const unknown = world.rules.firewalls.unknownIn(name).filter((item) => !wanted.includes(item));
     expect([...found.ports, ...found.nodes].filter((item) => !unknown.includes(item)).sort(), name).toEqual(wanted.sort());

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ProviderError } from '../../actors/errors.ts';
 import { bodyOf } from '../../actors/jobs/bodies.ts';
 import type { JobContext } from '../../actors/jobs/body.ts';
 import type { JobDriver } from '../../actors/ports/job-driver.ts';
@@ -126,6 +127,20 @@ describe('a RoutedIP whose class names an IPGroup', () => {
     await world.clock.advance(10 * MINUTE);
     expect(world.reserved()).toEqual({ [FIRST]: 'RoutedIP web/shop' });
     expect(world.k8s.ips()[0]?.reclaim).toBe('Retain');
+  });
+
+  test('is kept when the class says Retain before a Job can begin to undo what was done for it', async () => {
+    const { world } = await opened();
+    const ref = world.wants('shop');
+    await world.stable(ref);
+    world.jobs.refused = new ProviderError('Unavailable', 'no Job can be made');
+    world.cluster.markDeleting(ref);
+    await world.clock.advance(10 * MINUTE);
+    world.groupClass({ routedIPReclaimPolicy: 'Retain' });
+    world.jobs.refused = null;
+    await world.clock.runUntil(() => world.cluster.pool(ref) === null, 10 * MINUTE);
+    expect(world.k8s.ips().map(({ address, reclaim }) => [address, reclaim])).toEqual([[FIRST, 'Retain']]);
+    expect(world.jobs.created.filter(({ request }) => request.action === 'delete')).toEqual([]);
   });
 
   test('gets exactly the address that it names', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
-import { node, providerIDOf } from '../support/world.ts';
+import { type Killer, node, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, RoutedWorld, SECOND } from './routed-world.ts';
 
@@ -11,12 +11,12 @@ const YOUNG = node('young', { createdAt: 2 });
 const BARE = { ports: ['tcp/22'], nodes: [] };
 
 /** A RoutedIP that serves on `young`. */
-async function served(world: RoutedWorld, ofClass = {}, ofRoutedIP = {}): Promise<ObjectRef> {
+async function served(world: RoutedWorld, ofClass = {}, ofRoutedIP = {}, meets: Killer = () => false): Promise<ObjectRef> {
   world.setClass(ofClass);
   world.setNode(OLD, YOUNG);
   world.setWeb('shop', ['old', 'young']);
   const ref = world.setRoutedIP('shop', ofRoutedIP);
-  await world.leader();
+  await world.start(meets);
   await world.stable(ref, 'young');
   return ref;
 }
@@ -136,6 +136,50 @@ describe('a RoutedIP that is deleted while the provider is down', () => {
     expect(world.changes()).toEqual(before);
     expect(world.provider.cloud.addresses()).toEqual([made]);
     expect(made?.providerID).toBe(providerIDOf('young'));
+    expect(announced(world, ref)).toEqual(['Released']);
+  });
+});
+
+describe('a class that says Retain since the deletion of its RoutedIP was decided', () => {
+  async function retained(world: RoutedWorld, ref: ObjectRef): Promise<void> {
+    const address = world.statusOf(ref).routedIP as Address;
+    await gone(world, ref, 10 * MINUTE);
+    expect(world.holderOf(address)).toBe('young');
+    expect(announced(world, ref)).toEqual(['Retained']);
+    expect(world.firewall()).toEqual(BARE);
+  }
+
+  test('keeps the address whose deletion the provider has refused so far', async ({ open }) => {
+    const world = open();
+    const ref = await served(world, { routedIPReclaimPolicy: 'Delete' });
+    world.provider.faults.always('deleteRoutedIP', { kind: 'noConnection' });
+    world.cluster.markDeleting(ref);
+    await world.clock.advance(10 * MINUTE);
+    world.setClass({ routedIPReclaimPolicy: 'Retain' });
+    world.provider.faults.clear();
+    await retained(world, ref);
+  });
+
+  test('keeps it in the last moment before the call', async ({ open }) => {
+    const world = open();
+    const isMet = (point: string, about: string): boolean => {
+      if (point === 'beforeSend' && about.startsWith('deleteRoutedIP')) world.setClass({ routedIPReclaimPolicy: 'Retain' });
+      return false;
+    };
+    const ref = await served(world, { routedIPReclaimPolicy: 'Delete' }, {}, isMet);
+    world.cluster.markDeleting(ref);
+    await retained(world, ref);
+  });
+
+  test('comes too late for a call that was sent, and the Event says so', async ({ open }) => {
+    const world = open();
+    const ref = await served(world, { routedIPReclaimPolicy: 'Delete' });
+    world.provider.faults.next('deleteRoutedIP', { kind: 'loseReply' });
+    world.cluster.markDeleting(ref);
+    await world.clock.runUntil(() => world.changes().at(-1) === 'deleteRoutedIP', MINUTE);
+    world.setClass({ routedIPReclaimPolicy: 'Retain' });
+    await gone(world, ref, 10 * MINUTE);
+    expect(world.provider.cloud.addresses()).toEqual([]);
     expect(announced(world, ref)).toEqual(['Released']);
   });
 });

@@ -74,6 +74,13 @@ describe('Events', () => {
     });
   });
 
+  test('that differ beyond what is told of them are the same one, and no more of them is remembered', async () => {
+    const { clock, taken, events } = reporting();
+    for (let time = 0; time < 5; time += 1) events.report(POOL, { ...EVENT, message: `${'x'.repeat(30_000)} ${time}` });
+    await clock.settle();
+    expect(taken).toHaveLength(1);
+  });
+
   test('of a namespace that is gone are dropped, and hold up no others', async () => {
     const { clock, taken, events, log } = reporting(({ method, path }) => {
       if (method === 'POST' && path.includes('/web/')) throw refusal({ verb: 'create', path }, 404, 'namespaces "web" not found');

@@ -128,7 +128,7 @@ describe('a list', () => {
 
   test.each([
     ['ends before it begins', '}}}{"items":[]}', 'the list ends before it begins'],
-    ['is deeper than anything is', `{"items":[${'['.repeat(100_000)}`, 'a list of more than 200 levels'],
+    ['is deeper than anything is', `{"items":[${'['.repeat(100_000)}`, 'the list ends in the middle'],
   ])('that %s is refused', async (_, body, why) => {
     const connection = await answering((_request, response) => response.end(body));
     await expect(connection.list({ path: NODES }, () => undefined)).rejects.toThrow(why);

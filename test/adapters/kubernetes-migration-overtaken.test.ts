@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Overtaken } from '../../actors/errors.ts';
+import { Overtaken, VirtualIPNotFound } from '../../actors/errors.ts';
 import { runVipJob, type VipMeans } from '../../actors/jobs/vip-queue.ts';
 import type { Request } from '../../adapters/kubernetes/connection.ts';
 import { KubernetesMigrationWriter } from '../../adapters/kubernetes/migration-writer.ts';
@@ -184,13 +184,13 @@ describe('letting go of a finalizer', () => {
     expect([patches(), conflicts(), finalizers()]).toEqual([1, 1, [CLONE_FINALIZER]]);
   });
 
-  test('is over when the VirtualIP has gone meanwhile, or another one has its name', async () => {
+  test('is told of a VirtualIP that has gone meanwhile, also where another one has its name', async () => {
     const { letGo, patches, finalizers } = await held((cluster) => {
       cluster.patch('VirtualIP', 'vip', { metadata: { finalizers: [] } });
       cluster.remove('VirtualIP', 'vip');
       cluster.addVirtualIP('vip', { service: 'web' }, { finalizers: [IP_FINALIZER] });
     });
-    await letGo();
+    await expect(letGo()).rejects.toBeInstanceOf(VirtualIPNotFound);
     expect([patches(), finalizers()]).toEqual([1, [IP_FINALIZER]]);
   });
 

@@ -90,12 +90,12 @@ describe('what VirtualIPs have written', () => {
     expect(ips()).toEqual({ [ADDRESS]: { ipgroup: 'ipgroup-2', 'virtualips.paas.il/owner': 'default/web' } });
   });
 
-  test('of what is gone counts as done where it was to go', async () => {
+  test('of what is gone counts as done where it was to go, but for a VirtualIP', async () => {
     const { writer, clone, ip, fence, remove, vip } = await valid();
     remove('Service', CLONE.name);
     remove('IP', ADDRESS);
     expect([await kindOf(writer.deleteClone(clone, fence)), await kindOf(writer.free(ip, fence))]).toEqual(['done', 'done']);
-    expect(await kindOf(writer.letGo({ ...vip.ref, uid: 'another' }, 'ip', fence))).toBe('done');
+    expect(await kindOf(writer.letGo({ ...vip.ref, uid: 'another' }, 'clone', fence))).toBe('NotFound');
     expect(await writer.virtualIP({ ...vip.ref, uid: 'another' })).toBeNull();
   });
 
@@ -132,9 +132,9 @@ describe('what VirtualIPs have written', () => {
   });
 });
 
-test('where GroupSegmentMappings are not served there are none', async () => {
+test('where GroupSegmentMappings are not served there are none, and of VirtualIPs nothing is known', async () => {
   const { writer } = await legacyCluster();
   expect((await writer.mappings()).map(({ name }) => name)).toEqual(['keepalived-2']);
   const bare = await legacyCluster({ crds: ['crds/ips.yaml'] });
-  expect([await bare.writer.mappings(), await bare.writer.groups()]).toEqual([[], []]);
+  expect([await bare.writer.mappings(), await bare.writer.groups(), await bare.writer.virtualIPs()]).toEqual([[], [], null]);
 });

@@ -284,6 +284,17 @@ describe('what is kept of an object', () => {
     expect(shared.labels({ app: 'x', other: '1' })).toBe(shared.labels({ app: 'x', other: '1' }));
     expect(shared.labels({ app: 'x', other: '1' })).not.toBe(shared.labels({ app: 'x', other: '2' }));
   });
+
+  test('of a megabyte of labels is not kept for others, nor that of many that came and went', () => {
+    const shared = intern();
+    const labels = (pod: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`example.com/${pod}-${index}`, 'x'.repeat(63)]));
+    expect(shared.labels(labels(1, 40))).toBe(shared.labels(labels(1, 40)));
+    expect(shared.labels(labels(1, 10_000))).not.toBe(shared.labels(labels(1, 10_000)));
+    const first = shared.labels(labels(1, 40));
+    for (let pod = 2; pod <= 1_300; pod += 1) shared.labels(labels(pod, 40));
+    expect(shared.labels(labels(1, 40))).not.toBe(first);
+  });
 });
 
 describe('the selectors of a pool', () => {
@@ -330,6 +341,21 @@ describe('the scanner of lists', () => {
         expect(found.around).toEqual({ ...around, items: [] });
       }),
       { numRuns: 300 },
+    );
+  });
+
+  test('leaves out what is deeper in an item than anything is that is read, wherever it is cut into pieces', () => {
+    const nested = (levels: number): string => `${'{"a":'.repeat(levels)}{"b":[1]}${'}'.repeat(levels)}`;
+    const text = `{"kind":"List","items":[{"x":${nested(9_000)},"name":"a"},{"x":[[[]]],"name":"b"}],"metadata":{}}`;
+    fc.assert(
+      fc.property(fc.array(fc.nat(text.length), { maxLength: 8 }), (cuts) => {
+        const { items, around } = scan(text, cuts);
+        expect(items).toEqual([
+          { x: JSON.parse(nested(197).replace('{"b":[1]}', '{}')), name: 'a' },
+          { x: [[[]]], name: 'b' },
+        ]);
+        expect(around).toEqual({ kind: 'List', items: [], metadata: {} });
+      }),
     );
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Refused } from '../../actors/errors.ts';
 import { refusal } from '../../adapters/kubernetes/api-error.ts';
 import { backoff } from '../../adapters/kubernetes/backoff.ts';
 import { Lane } from '../../adapters/kubernetes/lane.ts';
@@ -52,7 +52,7 @@ describe('a status that the server refuses for what the object is', () => {
     await waitFor('it was refused', () => writer.refused() !== null);
     for (let round = 1; round <= 20; round++) {
       writer.project(projection({ status: { ips: {}, activeIPs: round } }));
-      await expect(writer.written(ref)).rejects.toThrow(Unreachable);
+      await expect(writer.written(ref)).rejects.toThrow(Refused);
     }
     expect(state.tries).toBe(1);
     state.isMended = true;

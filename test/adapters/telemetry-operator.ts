@@ -91,7 +91,7 @@ export class MeasuredWorld {
   }
 
   nodes(...names: readonly string[]): void {
-    this.provider.cloud.addNode(...names.map(providerIDOf));
+    this.provider.cloud.addNode(...names.map((name) => providerIDOf(name)));
     this.cluster.setNode(...names.map((name) => node(name)));
   }
 

@@ -46,6 +46,11 @@ describe('/readyz', () => {
     expect(await get('/readyz?verbose')).toEqual({ status: 200, body: 'ok\n' });
   });
 
+  test('writes what is missing on one line, also a megabyte of blanks that somebody sent', { timeout: 10_000 }, async () => {
+    const get = await serve({ checks: { kubernetes: () => `a \n\n  b${' '.repeat(2 ** 20)}c\n` } });
+    expect((await get('/readyz')).body).toBe(`kubernetes: a b${' '.repeat(2 ** 20)}c\n`);
+  });
+
   test('has a line for each thing that is missing, in one answer, without secrets', async () => {
     const get = await serve({
       checks: {

@@ -231,8 +231,35 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
 
     test('leaves some calls to the confirmations of the assigns that use up all others', async () => {
       const budget = world.replica({ perMinute: 100, perHour: 100_000, createsPerMinute: 1 });
-      expect(await spend(budget, 'failover')).toBe(94);
+      expect(await spend(budget, 'failover')).toBe(90);
       expect(await spend(budget, 'confirm')).toBe(6);
+    });
+
+    describe('of which one namespace has used up all of a minute that it may', () => {
+      const usedUp = async (): Promise<Budget> => {
+        const budget = world.replica({ perMinute: 100, perHour: 100_000, createsPerMinute: 1 });
+        for (const purpose of ['firewall', 'confirm'] as const) while ((await budget.pay(purpose, 1, ['many'])) === 0);
+        return budget;
+      };
+
+      test('another one fails over at once, with what belongs to it', async () => {
+        const budget = await usedUp();
+        for (const purpose of ['confirm', 'confirm'] as const) expect(await budget.pay(purpose, 1, ['one'])).toBe(0);
+        expect(await budget.pay('firewall', 1, ['many'])).toBeGreaterThan(0);
+        expect(await budget.pay('confirm', 2, ['one'])).toBe(0);
+        expect(await budget.pay('confirm', 1, ['one'])).toBeGreaterThan(0);
+      });
+
+      test('what is done for it and for another one is done at once', async () => {
+        const budget = await usedUp();
+        expect(await budget.pay('confirm', 1, ['many', 'one'])).toBe(0);
+      });
+
+      test('housekeeping and creations of others get nothing of what is left', async () => {
+        const budget = await usedUp();
+        for (const purpose of ['dns', 'verify', 'create', 'intend'] as const)
+          expect(await budget.pay(purpose, 1, ['one'])).toBeGreaterThan(0);
+      });
     });
 
     test('does not let assigns wait for a reserve in an hour of which nothing is left', async () => {

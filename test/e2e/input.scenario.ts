@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { staged } from './served.ts';
 import type { Stage } from './stage.ts';
@@ -90,6 +90,22 @@ export const inputScenarios = () =>
         return status?.error === undefined && status?.activeIPs === 1;
       });
       expect(stage.assigns(ip)).toHaveLength(1);
+    });
+
+    test('with metadata.managedFields of thousands of levels, which servers store as it comes, keeps nobody else from being served', async () => {
+      const stage = current();
+      const { client } = stage.target;
+      const fieldsV1 = JSON.parse(`${'{"f:a":'.repeat(3_000)}{}${'}'.repeat(3_000)}`) as JsonObject;
+      const managedFields = [{ manager: 'anybody', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1 }];
+      const metadata = { name: 'deep', namespace: 'default', managedFields };
+      const deep = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [{ name: 'a', image: 'a' }] } };
+      await client.create(deep);
+      onTestFinished(async () => void (await client.delete({ apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'deep' })));
+      await stage.nodes('a');
+      const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
+      await stage.pool('ingress', { ips: [ip] });
+      await stage.start();
+      await stage.until('its address is active', async () => (await stage.activeOn('ingress', ip)) === 'a');
     });
 
     test('is not needed to learn that the token is missing: the pool says which variable to set', async () => {

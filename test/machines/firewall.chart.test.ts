@@ -118,7 +118,7 @@ test('a node that only keeps what is open on it is neither opened nor closed bef
   const play = (...events: readonly MachineEvent[]): Step =>
     events.reduce((now, event) => step(chart, now.snapshot, event), begin(chart, input));
   const opening = play(words.webOpens, words.bare);
-  expect((opening.snapshot.context as FirewallContext).owned.nodes).toEqual(['a', 'z'].map(providerIDOf));
+  expect((opening.snapshot.context as FirewallContext).owned.nodes).toEqual(['a', 'z'].map((name) => providerIDOf(name)));
   const asked = opening.starts[0]?.input as FirewallInput;
   expect(asked.claims.map(({ node }) => node.name)).not.toContain('k');
   const pruning = play(words.apiOpens, words.bare, words.opened, words.apiLeaves);
@@ -142,6 +142,16 @@ test('what a status says may be needed is kept, and not opened with what others 
   const pruning = play(words.apiOpens, words.bare, words.opened, words.apiLeaves);
   const left = pruning.starts[0]?.input as FirewallInput | undefined;
   expect(left?.claims.map(({ node, port }) => [node.providerID, port])).toEqual([[providerIDOf('k'), 25]]);
+});
+
+test('a firewall that Jobs drive stays so when something is given back', () => {
+  const [opens, ...others] = words.FIREWALL_EVENTS.byJobs;
+  if (!opens) throw new Error('nothing is opened');
+  const now = [opens, ...others, words.webLeaves].reduce(
+    (last, event) => step(chart, last.snapshot, event),
+    begin(chart, words.NEW_FIREWALL),
+  );
+  expect((now.snapshot.context as FirewallContext).byJobs).toBe(true);
 });
 
 describe('what may still be done to a firewall of before', () => {

@@ -25,7 +25,7 @@ const members = fc
           .record({
             rank: fc.nat(9),
             kind: fc.constantFrom('waits', 'waits', 'waits', 'waits', 'holds', 'granted', 'recovers', 'leaves'),
-            holder: fc.option(fc.constantFrom(...NAMES, 'stranger').map(providerIDOf)),
+            holder: fc.option(fc.constantFrom(...NAMES, 'stranger').map((name) => providerIDOf(name))),
             region,
           })
           .map(({ rank, kind, holder, region: where }): [Address, Member] => {
@@ -67,7 +67,7 @@ const rest = fc.record({
     moment.map((until) => ({ until })),
   ),
   resting: fc.dictionary(fc.constantFrom(...ADDRESSES), moment, { maxKeys: 2 }),
-  occupied: fc.subarray([...NAMES, 'stranger'].map(providerIDOf)),
+  occupied: fc.subarray([...NAMES, 'stranger'].map((name) => providerIDOf(name))),
   coolOffMs: fc.constantFrom(0, 0, 20 * SECOND),
   lastAssignmentAt: fc.option(moment),
 });

@@ -351,3 +351,26 @@ describe('a RoutedIP that is deleted while it is not served', () => {
     expect(routed.last.effects).toMatchObject([{ type: 'tell', params: { event: { type: 'RETIRE', policy: then } } }]);
   });
 });
+
+describe('what a status says was opened for the address of a RoutedIP', () => {
+  const rule = { firewall: 'edge', provider: 'digitalocean', ports: [{ port: 80, protocol: 'TCP' }], nodes: ['digitalocean://a'] };
+  const rebuilt = () => {
+    const remembered = rememberedRoutedIP({ routedIP: A, ownedRules: [rule] }, START, CALL_DEADLINE);
+    return new Driven<PoolContext>('pool', { ...INPUT, remembered });
+  };
+  const leaves = [{ type: 'tell', params: { to: 'firewall/digitalocean/edge', event: { type: 'CLAIM', node: null, mode: 'prune' } } }];
+  const claims = ({ last }: Driven<PoolContext>) =>
+    last.effects.filter((effect) => effect.type === 'tell' && effect.params.to.startsWith('firewall/'));
+
+  test('is given up when it is let go at once before the address is started', () => {
+    expect(claims(rebuilt().send('DELETED', { force: true }))).toMatchObject(leaves);
+  });
+
+  test('is given up by the address, where that is started', () => {
+    const routed = rebuilt()
+      .send('SPEC_OBSERVED', SPEC)
+      .send('CLUSTER_OBSERVED', SERVED)
+      .send('PROVIDER_OBSERVED', { addresses: [{ address: A, region: 'nyc3', providerID: null, locked: false }] });
+    expect([claims(routed), claims(routed.send('DELETED', { force: true }))]).toEqual([[], []]);
+  });
+});

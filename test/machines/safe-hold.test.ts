@@ -66,7 +66,7 @@ describe('a pool of which one node may be away', () => {
   });
 
   test('tells only the address whose machine is gone while it still holds, and the others when that ends it', () => {
-    const gone = (...names: readonly string[]) => ({ gone: names.map(providerIDOf) });
+    const gone = (...names: readonly string[]) => ({ gone: names.map((name) => providerIDOf(name)) });
     const three = pool().send('CLUSTER_OBSERVED', world.named('d')).done('findNodes', gone('a'));
     expect([three.context.held, world.toldIn(three)]).toEqual([true, [`NODE_OBSERVED ${A}`]]);
     const two = pool().send('CLUSTER_OBSERVED', left).done('findNodes', gone('a'));

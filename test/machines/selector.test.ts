@@ -5,6 +5,24 @@ import { parseSelector, type Requirement, selects } from '../../machines/selecto
 const need = (key: string, operator: Requirement['operator'], ...values: string[]): Requirement => ({ key, operator, values });
 
 describe('a label selector', () => {
+  test('of thousands of values is not looked through for each object, and one of hundreds of conditions is refused', () => {
+    const values = Array.from({ length: 5_000 }, (_, index) => `v${index}`);
+    const oneByOne = (): never => {
+      throw new Error('looked through');
+    };
+    const looked = [need('a', 'in', ...values), need('a', 'notin', 'x', ...values)].map((each) => ({
+      ...each,
+      values: Object.assign(each.values, { includes: oneByOne }),
+    }));
+    expect(looked.map((each) => [{ a: 'v4999' }, { a: 'x' }, { a: 'y' }].map((labels) => selects([each], labels)))).toEqual([
+      [true, false, false],
+      [false, false, true],
+    ]);
+    const conditions = (count: number) => Array.from({ length: count }, (_, index) => `!a${index}`).join(',');
+    expect(parseSelector(conditions(100))).toHaveLength(100);
+    expect(() => parseSelector(conditions(101))).toThrow('101 conditions, and at most 100 are looked at');
+  });
+
   test.each<[string, Requirement[]]>([
     ['', []],
     ['  \t ', []],

@@ -105,6 +105,44 @@ describe('what is opened for a port of a Service', () => {
 const numbers = (...all: readonly number[]) => all.map((nodePort) => port({ nodePort }));
 const allowing = (...allowedPorts: readonly string[]) => portLimits({ allowedPorts });
 
+describe('a Service with thousands of ports before Pods with as many', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, index) => port({ port: index + 1, targetPort: index + 1 }));
+
+  test('is looked at once for each of its ports and each of theirs, not for each pair', () => {
+    let reads = 0;
+    const behind = Array.from({ length: 5_000 }, (_, index) => {
+      const others = { name: `p${index}`, hostPort: null, protocol: 'TCP' };
+      return {
+        ...others,
+        get containerPort() {
+          reads += 1;
+          return index + 60_000;
+        },
+      };
+    });
+    opened(many(1_000), { a: pod(1, { ports: behind }), b: pod(1, { ports: behind }) });
+    expect(reads).toBeGreaterThan(0);
+    expect(reads).toBeLessThanOrEqual(20 * behind.length);
+  });
+
+  test('has its first thousand opened, and is told in a few words of the others and of what is wrong with each', () => {
+    const { all, warned } = opened(many(5_000), { a: pod(1) });
+    const own = 1;
+    expect(all).toHaveLength(1_000 - own);
+    expect(Object.groupBy(warned, (reason) => reason)).toMatchObject({
+      PortMayNotBeReachable: { length: 21 },
+      PortNotAllowed: { length: 2 },
+    });
+    const { warnings } = servicePorts(service(many(5_000), { a: pod(1) }), RULES);
+    expect(warnings.map(({ message }) => message)).toEqual(
+      expect.arrayContaining([
+        'the Service has 5000 ports, and only the first 1000 of them are opened',
+        'the same is to be said of 980 more ports of the Service',
+      ]),
+    );
+  });
+});
+
 describe('what a class lets be opened', () => {
   test('is no port of the node itself, unless it is named', () => {
     const own = numbers(22, 2379, 2380, 6443, 10250, 10255, 10259);

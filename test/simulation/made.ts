@@ -113,9 +113,9 @@ export class Made {
 
   /** The provider lets nobody put more on a node than it can hold. */
   moveByHand(address: Address, target: number | null): void {
-    const { world, history } = this.#stage;
+    const { world, history, nodes } = this.#stage;
     const { cloud } = world.provider;
-    const providerID = target === null ? null : providerIDOf(target === FOREIGN ? 'foreign' : nodeName(target));
+    const providerID = target === null ? null : target === FOREIGN ? providerIDOf('foreign') : nodes.machineOf(nodeName(target));
     const held = cloud.addresses().filter((each) => each.providerID === providerID).length;
     if (providerID !== null && (held >= history.perNode || !cloud.hasNode(providerID))) return;
     cloud.moveByHand(address, providerID);

@@ -1,16 +1,17 @@
 import { cellOf } from '../../actors/charts.ts';
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
 import { portsOn } from '../../machines/firewall-policy.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import { portText } from '../../machines/port.ts';
 import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
-import { FirewallMemory } from './firewall-memory.ts';
+import { FirewallClaimed } from './firewall-claimed.ts';
+import { FirewallKnown } from './firewall-known.ts';
+import { FirewallPairs } from './firewall-pairs.ts';
 import { cellsLeaving, isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
 import { FirewallTold } from './firewall-told.ts';
-import type { OperatorProcess, World } from './world.ts';
+import type { World } from './world.ts';
 
 /** What must hold at every moment of firewalls in which RoutedIPs have something opened. */
 export type FirewallRule =
@@ -31,13 +32,6 @@ export type Records = ReadonlyMap<ActorId, ActorRecord>;
 /** A port or a node of a firewall, as text. */
 type Item = string;
 
-const CHANGES: ReadonlySet<string> = new Set([
-  'addRoutedIPFirewallPort',
-  'addRoutedIPFirewallNode',
-  'deleteRoutedIPFirewallPort',
-  'deleteRoutedIPFirewallNode',
-]);
-
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
 const isRouted = (actor: ActorId, { chart }: ActorRecord): boolean => chart === 'ip' && actor.startsWith('rip/');
@@ -53,28 +47,26 @@ export class FirewallRules {
   readonly #inForce = new Map<string, ReadonlySet<Item>>();
   /** By address: what is open where it serves. Outlives the records: what is promised to users does, too. */
   readonly #served = new Map<ActorId, Served>();
-  /** By RoutedIP and firewall: everything that was ever claimed for it. For what was claimed by others only it does not answer. */
-  readonly #claimed = new Map<string, Set<Item>>();
   /** Addresses for which the order was changed, until they have come to rest: what is under way then goes on in the order in which it was begun. */
   readonly #reordered = new Set<ActorId>();
   readonly #assigns: FirewallAssigns;
-  #alive: readonly OperatorProcess[] = [];
-  /** When it was last seen that a process had ended, virtual ms. */
-  #endedAt = Number.NEGATIVE_INFINITY;
-  /** The last term in which anything was decided, and how many calls had been sent before. */
+  readonly #pairs: FirewallPairs;
+  /** The last term in which anything was decided. */
   #term = 0;
-  #sentBefore = 0;
   #isByHand = false;
   /** By firewall: what the operator added and need not know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
-  readonly #memory: FirewallMemory;
+  readonly #known: FirewallKnown;
+  readonly #claimed: FirewallClaimed;
   readonly #told: FirewallTold;
 
   /** `statuses`: of the RoutedIPs that are there. */
-  constructor(world: World, statuses: () => Iterable<unknown>) {
+  constructor(world: World, statuses: () => Iterable<readonly [ActorId, unknown]>) {
     this.#world = world;
-    this.#memory = new FirewallMemory(world, statuses);
+    this.#known = new FirewallKnown(world, statuses);
+    this.#claimed = new FirewallClaimed(world, this.#known);
     this.#told = new FirewallTold(world);
+    this.#pairs = new FirewallPairs(world);
     const { invariants } = world;
     const { turnSaved, forget } = invariants;
     invariants.turnSaved = (turn) => {
@@ -84,16 +76,15 @@ export class FirewallRules {
     invariants.forget = () => {
       this.#told.forget();
       forget.call(invariants);
-      this.#memory.empty();
-      this.#forget(this.#added);
+      this.#known.lose();
+      this.#forgetBut((firewall) => this.#known.shownIn(firewall));
     };
     this.#assigns = new FirewallAssigns(world, (firewall) => this.#inForce.get(firewall) ?? this.#presentIn(firewall));
     this.#watchCloud();
   }
 
-  /** What was added to the firewall before all records of it were lost, when it did not stand in a status yet. */
+  /** What was added to the firewall before all that told of it was lost. */
   unknownIn(firewall: string): readonly Item[] {
-    this.#forget(this.#memory.lost());
     return [...(this.#unknown.get(firewall) ?? [])].filter((item) => this.#has(firewall, item)).sort();
   }
 
@@ -112,15 +103,17 @@ export class FirewallRules {
       // What others are about to leave is removed with what they leave: one job at a time changes a firewall, and theirs may be the next.
       if (this.#told.isAwaited(firewall, cell)) continue;
       const needed = this.#neededByOthers(firewall, cell);
-      const own = this.#claimed.get(`${cell} ${firewall}`) ?? new Set();
-      const left = this.#leftIn(firewall).filter((item) => own.has(item) && !needed.has(item));
+      const own = this.#claimed.by(cell, firewall);
+      const left = this.#leftIn(firewall).filter((item) => own.has(item) && !needed.has(item) && this.#known.isKnownNow(firewall, item));
       if (left.length > 0) this.#note('leaves nothing open behind', `${cell} is gone, and ${left.join(', ')} is left in ${firewall}`);
     }
   }
 
-  /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of. */
+  /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of, and its status tells nobody any more. */
   forced(cell: ActorId): void {
-    for (const key of [...this.#claimed.keys()]) if (key.startsWith(`${cell} `)) this.#claimed.delete(key);
+    this.#known.lose();
+    this.#forgetBut((firewall) => [...this.#known.shownIn(firewall), ...this.#known.storedIn(firewall)]);
+    this.#claimed.forget(cell);
     for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
   }
 
@@ -151,24 +144,16 @@ export class FirewallRules {
 
   #look({ transitions, term }: SavedTurn): void {
     if (term > this.#term) {
-      [this.#term, this.#sentBefore] = [term, this.#world.provider.calls.length];
-      this.#memory.begin();
+      this.#term = term;
+      this.#pairs.begin();
     }
-    this.#forget(this.#memory.lost());
     this.#noteForce();
+    this.#claimed.noteRebuild();
     for (const transition of transitions) {
       if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
       if (transition.chart === 'firewall') this.#told.told(transition.actor);
-      if (transition.chart === 'firewall' && transition.after) this.#noteClaims(transition.actor, transition.after);
-    }
-  }
-
-  #noteClaims(firewall: ActorId, { snapshot }: ActorRecord): void {
-    for (const [claimant, { nodes, ports }] of Object.entries((snapshot.context as unknown as FirewallContext).claims)) {
-      const key = `${cellOf(claimant)} ${nameOf(firewall)}`;
-      const claimed = this.#claimed.get(key) ?? new Set();
-      this.#claimed.set(key, claimed);
-      for (const item of [...ports, ...nodes.map(({ providerID }) => providerID)]) claimed.add(item);
+      if (transition.chart === 'firewall') this.#pairs.look(transition);
+      if (transition.chart === 'firewall' && transition.after) this.#claimed.note(transition.actor, transition.after);
     }
   }
 
@@ -204,11 +189,11 @@ export class FirewallRules {
     else this.#served.delete(actor);
   }
 
-  /** All that is remembered from here on is what a status says: it is written beside the calls, not before them. */
-  #forget(all: ReadonlyMap<string, ReadonlySet<Item>>): void {
-    for (const [firewall, added] of all) {
-      const shown = this.#memory.shownIn(firewall);
-      const lost = [...added].filter((item) => !shown.includes(item) && this.#has(firewall, item));
+  /** What nothing tells of any more nobody has to remove. */
+  #forgetBut(tellsOf: (firewall: string) => readonly Item[]): void {
+    for (const [firewall, added] of this.#added) {
+      const told = tellsOf(firewall);
+      const lost = [...added].filter((item) => !told.includes(item) && this.#has(firewall, item));
       this.#unknown.set(firewall, new Set([...(this.#unknown.get(firewall) ?? []), ...lost]));
     }
   }
@@ -266,21 +251,20 @@ export class FirewallRules {
     // From here on a change is pending, maybe after a while in which none was.
     this.#noteForce();
     if (this.#isByHand) return arrive();
-    this.#checkAlone(firewall);
+    this.#checkPair(firewall);
     const missing = items.filter((item) => !this.#has(firewall, item));
     const answer = arrive();
     const added = this.#added.get(firewall) ?? new Set();
     this.#added.set(firewall, added);
     const unknown = this.#unknown.get(firewall) ?? new Set();
     this.#unknown.set(firewall, unknown);
-    const isSure = this.#memory.knowsCall(firewall);
-    const shown = this.#memory.shownIn(firewall);
+    const isSure = this.#known.knowsCall(firewall);
+    const shown = this.#known.shownIn(firewall);
     for (const item of missing) {
       added.add(item);
       if (isSure || shown.includes(item)) unknown.delete(item);
       else unknown.add(item);
     }
-    this.#memory.adds(firewall, missing);
     this.#noteForce();
     return answer;
   }
@@ -288,7 +272,7 @@ export class FirewallRules {
   #removes<T>(firewall: string, items: readonly Item[], arrive: () => T): T {
     this.#noteForce();
     if (this.#isByHand) return arrive();
-    this.#checkAlone(firewall);
+    this.#checkPair(firewall);
     const present = items.filter((item) => this.#has(firewall, item));
     const added = this.#added.get(firewall) ?? new Set();
     // What was under way when all records were lost goes on.
@@ -340,25 +324,6 @@ export class FirewallRules {
       );
   }
 
-  /** A call of a process that has ended may be on its way beside one of the next. */
-  #checkAlone(firewall: string): void {
-    const { clock, provider, processes, startedAt } = this.#world;
-    if (this.#alive.some(({ dead }) => dead)) this.#endedAt = clock.monotonic();
-    this.#endedAt = Math.max(this.#endedAt, startedAt);
-    this.#alive = processes;
-    const under = provider.calls.filter(
-      ({ verb, args, result, at }) => CHANGES.has(verb) && args[0] === firewall && result === 'sent' && at > this.#endedAt,
-    );
-    // What two terms add, or what both remove, does not depend on which of them comes first.
-    const isOneWay = new Set(under.map(({ verb }) => verb.startsWith('add'))).size === 1;
-    const own = isOneWay ? provider.calls.slice(this.#sentBefore).filter((call) => under.includes(call)) : under;
-    if (processes.length === 1 && own.length > 1)
-      this.#note(
-        'one change of a firewall at a time',
-        `${under.map(({ verb, at }) => `${verb} of ${at}`).join(' and ')} go on in ${firewall}`,
-      );
-  }
-
   // ---------------------------------------------------------------- within
 
   #presentIn(firewall: string): ReadonlySet<Item> {
@@ -386,9 +351,15 @@ export class FirewallRules {
   #neededByOthers(firewall: string, cell: ActorId): ReadonlySet<Item> {
     const served = [...this.#served.values()].filter((each) => each.firewall === firewall);
     const leaving = cellsLeaving(firewall, this.#world.invariants.records).filter((each) => each !== cell);
-    const left = leaving.flatMap((each) => [...(this.#claimed.get(`${each} ${firewall}`) ?? [])]);
+    const left = leaving.flatMap((each) => [...this.#claimed.by(each, firewall)]);
     const needed = served.flatMap(({ ports, node }) => [...ports, node.providerID]);
-    return new Set([...needed, ...left, ...this.#told.claimedByOthers(firewall, cell)]);
+    // What was opened for several stands in the status of one who needs it still.
+    return new Set([...needed, ...left, ...this.#told.claimedByOthers(firewall, cell), ...this.#known.shownIn(firewall)]);
+  }
+
+  #checkPair(firewall: string): void {
+    const pair = this.#pairs.in(firewall);
+    if (pair) this.#note('one change of a firewall at a time', `${pair} go on in ${firewall}`);
   }
 
   #note(rule: FirewallRule, text: string): void {

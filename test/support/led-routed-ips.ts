@@ -3,15 +3,39 @@ import type { ActorRecord } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
+import type { World } from './world.ts';
 
 /** What whoever led last knew and decided of RoutedIPs. He knows it still, and his calls are on their way, when the store has lost it. */
 export class LedRoutedIPs {
+  readonly #world: World;
+  #isStoreDown = false;
   readonly #contexts = new Map<ActorId, PoolContext>();
   /** Those whose deletion was heard of, by uid: whether their address was to go with them, as their class said then. */
   readonly #deleted = new Map<string, boolean>();
 
   /** What was made and is given back, rightly when that was decided: whoever changes the class afterwards is too late, since a Job may be deleting it. */
   readonly givenBack = new Set<Address>();
+
+  constructor(world: World) {
+    this.#world = world;
+    const { store } = world;
+    const { goDown, comeBack } = store;
+    store.goDown = () => {
+      this.#isStoreDown = true;
+      goDown();
+    };
+    store.comeBack = () => {
+      this.#isStoreDown = false;
+      comeBack();
+    };
+  }
+
+  /** Somebody leads, and what he hears has its effect. */
+  isHearing(): boolean {
+    return this.#world.processes.some(
+      ({ supervisor, store }) => supervisor.leading && (!this.#isStoreDown || store.isFleeting?.() === true),
+    );
+  }
 
   /** `isAsked`: whether the class says of the object of that uid that its address is to go. `isLeft`: whether it says so of what was made and is not wanted any more. */
   note({ actor, after }: Transition, { isAsked, isLeft }: { isAsked(uid: string): boolean; isLeft(address: Address): boolean }): void {
@@ -28,8 +52,18 @@ export class LedRoutedIPs {
     else if (!this.#deleted.has(uid)) this.#deleted.set(uid, isAsked(uid));
   }
 
+  /** Whether a class or an issuer has served the RoutedIP of that uid, by its kind; null for neither. */
+  servedBy(uid: string): string | null {
+    return [...this.#contexts.values()].find(({ ref }) => ref.uid === uid)?.spec?.exposes?.source?.kind ?? null;
+  }
+
   lastOf(actor: ActorId): PoolContext | undefined {
     return this.#contexts.get(actor);
+  }
+
+  /** Whoever led last has heard that it is deleted. */
+  hasHeard({ uid }: ObjectRef): boolean {
+    return this.#deleted.has(uid);
   }
 
   /** A call that deletes its address was rightly sent, and may be on its way. */
@@ -37,10 +71,6 @@ export class LedRoutedIPs {
     return this.#deleted.get(uid) === true;
   }
 }
-
-/** The record says that the object is deleted. */
-export const saysDeleted = (record: ActorRecord | undefined, { uid }: ObjectRef): boolean =>
-  record !== undefined && contextOf(record).ref.uid === uid && isStopping(record);
 
 const contextOf = ({ snapshot }: ActorRecord): PoolContext => snapshot.context as unknown as PoolContext;
 const isStopping = ({ snapshot: { value } }: ActorRecord): boolean => Object.hasOwn(Object(value), 'Stopping');

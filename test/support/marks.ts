@@ -4,7 +4,7 @@ import type { AddressContext } from '../../machines/ip-context.ts';
 import { isPaused, type Move } from '../../machines/marks.ts';
 import { familyServed, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
-import { providerIDOf, type World } from './world.ts';
+import { nodeNameOf, type World } from './world.ts';
 
 /** What must hold at every moment of what people ask for by annotations. */
 export type MarkRule =
@@ -99,7 +99,9 @@ export class MarkRules {
       // A request to a RoutedIP names none: it has one.
       const address = named ?? (Object.keys(pool?.members ?? {})[0] as Address | undefined);
       if (!answer?.done || !address || told.has(text)) continue;
-      const wasThere = this.#world.provider.cloud.history(address).some(({ providerID }) => providerID === providerIDOf(node));
+      const wasThere = this.#world.provider.cloud
+        .history(address)
+        .some(({ providerID }) => providerID !== null && nodeNameOf(providerID) === node);
       if (!wasThere) this.#note('is said to have moved when it has', `${address} has never been on ${node}: ${answer.message}`);
     }
   }

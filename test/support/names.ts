@@ -41,6 +41,8 @@ export class NameRules {
   /** What each job is to bring about, by its id and by name. */
   readonly #carried = new Map<string, Sets>();
   readonly #awaited: Awaited[] = [];
+  /** What each record that a write has changed said before, by its id, and until when, virtual ms. */
+  readonly #former: { readonly id: string; readonly data: string; readonly until: number }[] = [];
   /** When a person last changed a record of a name, virtual ms. */
   readonly #byHand = new Map<string, number>();
 
@@ -110,10 +112,13 @@ export class NameRules {
     if ([before, after].some((each) => each && (!isAddress(each) || each.name !== name)))
       this.#note('only its own records are touched', about);
     const sets = this.#setsOf(name);
-    const gone = before && before.data !== after?.data ? before.data : null;
+    const isChanged = before !== null && before.data !== after?.data;
+    // A request that takes effect late goes by what the record said when it was sent.
+    const gone = isChanged ? [before.data, ...this.#formerOf(before.id)] : [];
     const isMeant = sets.some(
-      (set) => (before === null || gone === null || !set.includes(gone) || isTwice(all, before)) && (!after || set.includes(after.data)),
+      (set) => (!isChanged || gone.some((data) => !set.includes(data)) || isTwice(all, before)) && (!after || set.includes(after.data)),
     );
+    if (isChanged) this.#former.push({ id: before.id, data: before.data, until: this.#world.clock.monotonic() });
     if (!isMeant)
       this.#note(
         'writes what a job carries, and nothing else',
@@ -127,6 +132,11 @@ export class NameRules {
 
   #titled(record: Omit<DNSRecord, 'id'> | null): string {
     return record ? `${fullName({ recordName: record.name, zone: this.#zone })} ${record.type} ${record.data}` : 'nothing';
+  }
+
+  #formerOf(id: string): readonly string[] {
+    const now = this.#world.clock.monotonic();
+    return this.#former.filter((each) => each.id === id && each.until + UNDER_WAY_MS >= now).map(({ data }) => data);
   }
 
   /** What jobs that may still write were to make of a name. */

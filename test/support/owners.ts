@@ -40,13 +40,22 @@ export const ownersOf = <Id>(claiming: readonly Claiming<Id>[]): ReadonlyMap<Add
       }),
   );
 
-/** The addresses that the status of a pool shows on nodes, or the one that a RoutedIP has got. */
-export function shownBy(object: Pick<PoolObject, 'status'> | null): readonly Address[] {
-  const { ips = {}, routedIP } = (object?.status ?? {}) as {
+/** The addresses that the status of a pool shows on nodes, or the one that a RoutedIP has got. What it says of an older spec does not count: the pool may have let an address go since,
+ *  and lists it again only now. */
+export function shownBy(object: Pick<PoolObject, 'status' | 'generation'> | null): readonly Address[] {
+  const {
+    ips = {},
+    routedIP,
+    observedGeneration,
+  } = (object?.status ?? {}) as {
     readonly ips?: Readonly<Record<string, { readonly nodeName?: string; readonly epoch?: number }>>;
     readonly routedIP?: string;
+    readonly observedGeneration?: number;
   };
-  const onNodes = Object.entries(ips).flatMap(([address, { nodeName, epoch = 0 }]) => (nodeName || epoch > 0 ? [address] : []));
+  const isOfThisSpec = observedGeneration === object?.generation;
+  const onNodes = Object.entries(ips).flatMap(([address, { nodeName, epoch = 0 }]) =>
+    isOfThisSpec && (nodeName || epoch > 0) ? [address] : [],
+  );
   return [...onNodes, ...(routedIP ? [routedIP] : [])] as Address[];
 }
 

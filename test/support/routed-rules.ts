@@ -8,9 +8,9 @@ import { isCreating, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
-import { LedRoutedIPs, saysDeleted } from './led-routed-ips.ts';
+import { LedRoutedIPs } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
-import { providerIDOf, type World } from './world.ts';
+import { nodeNameOf, type World } from './world.ts';
 
 /** What must hold at every moment of RoutedIPs, their addresses and the marks of their holders. */
 export type RoutedRule =
@@ -29,9 +29,7 @@ const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 
 /** The nodes that it holds, or is to get. */
-const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [
-  ...new Set([elected, assigned].flatMap((node) => node?.name ?? [])),
-];
+const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [elected, assigned].flatMap((node) => node?.name ?? []);
 
 /** Looks at every turn, at every call that makes, moves or deletes an address, and at every object that goes. */
 export class RoutedRules {
@@ -39,8 +37,8 @@ export class RoutedRules {
   readonly #violations: { readonly rule: RoutedRule; readonly at: number; readonly text: string }[] = [];
   readonly #world: World;
   readonly #objects = new Map<ActorId, PoolObject>();
-  readonly #classes = new SeenClasses();
-  readonly #led = new LedRoutedIPs();
+  readonly #led: LedRoutedIPs;
+  readonly #classes: SeenClasses;
   /** How many addresses were made for an object, by uid. */
   readonly #made = new Map<string, Set<Address>>();
   /** By address that was made: those that may have asked for it. Another object may bear the name of one that is gone. */
@@ -66,7 +64,9 @@ export class RoutedRules {
 
   constructor(world: World) {
     this.#world = world;
-    this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => world.cluster.pool(ref)?.status));
+    this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => [cellOf(ref), world.cluster.pool(ref)?.status]));
+    this.#led = new LedRoutedIPs(world);
+    this.#classes = new SeenClasses(this.#led);
     const { invariants } = world;
     const { turnSaved } = invariants;
     invariants.turnSaved = (turn) => {
@@ -156,7 +156,7 @@ export class RoutedRules {
     const nodes = nodesOf(context);
     // One that was rebuilt and has not found its node again yet is held to what was known before, unless somebody has moved it elsewhere meanwhile.
     const then = before && contextOf(before);
-    const isWhereItWas = (this.#holds.get(actor) ?? []).some((name) => providerIDOf(name) === holder);
+    const isWhereItWas = holder !== null && (this.#holds.get(actor) ?? []).includes(nodeNameOf(holder));
     const isRebuilding = nodes.length === 0 && isWhereItWas && previous.length === 0 && !then?.elected && !then?.assigned;
     if (!isRebuilding) this.#holds.set(actor, nodes);
   }
@@ -189,12 +189,12 @@ export class RoutedRules {
       },
       poolGone: (ref) => void (ref.kind === 'RoutedIP' && this.#gone(ref)),
       clusterObserved: () => undefined,
+      policyGone: (ref) => this.#classes.remove(ref),
       policyObserved: (policy) => {
         this.#classes.put(policy);
-        if (this.#world.processes.some(({ supervisor }) => supervisor.leading)) return;
-        // What whoever led before has stored of a deletion goes on as it was decided.
-        const isHeard = ({ ref }: PoolObject): boolean => saysDeleted(this.#world.invariants.records.get(cellOf(ref)), ref);
-        for (const object of this.#objects.values()) if (object.deleting && !isHeard(object)) this.#noteAsked(object);
+        if (this.#led.isHearing()) return;
+        // What whoever led before has heard of a deletion goes on as it was decided.
+        for (const object of this.#objects.values()) if (object.deleting && !this.#led.hasHeard(object.ref)) this.#noteAsked(object);
       },
     });
     const { untaint, removeNode, failWrites, mendWrites } = cluster;
@@ -245,13 +245,13 @@ export class RoutedRules {
     const isToGo = this.#classes.mayDelete(object) && this.#asked.get(ref.uid) === true;
     if (isToGo) this.#world.invariants.given.add(routedIP as Address);
     const isThere = this.#world.provider.cloud.addresses().some(({ address }) => address === routedIP);
-    if (isToGo && isThere && !this.#deleted.has(routedIP as Address))
+    if (isToGo && !this.#classes.mayStay(object) && isThere && !this.#deleted.has(routedIP as Address))
       this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
   }
 
   #watchCloud(): void {
     const { cloud } = this.#world.provider;
-    asksToDelete(this.#world.provider, (address) => this.#checkDeletion(address));
+    asksToDelete(this.#world.provider, (address, isSent) => this.#checkDeletion(address, isSent));
     const { create, assign, delete: remove, removeByHand } = cloud;
     cloud.create = (region) => {
       const address = create.call(cloud, region);
@@ -311,20 +311,20 @@ export class RoutedRules {
   }
 
   /** Whether it is there still or not: who asks for one that is gone would delete one that somebody makes again. */
-  #checkDeletion(address: Address): void {
+  #checkDeletion(address: Address, isSent: boolean): void {
     this.#refresh();
     const bound = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
+    if (bound && isSent && this.#classes.keeps(bound, address, this.#world.processes))
+      this.#note('gives back only what it may', `${address} is deleted, and the class of ${cellOf(bound.ref)} says Retain by now`);
     // Another one may have the name of that for which it was made, and which was let go.
     if (!bound && this.#world.invariants.given.has(address)) return;
     const makers = this.#madeFor.get(address) ?? [];
-    const isGivenBack = this.#led.givenBack.has(address) || makers.some((ref) => this.#isLeft(ref, address));
-    if (bound ? this.#isAskedFor(bound, makers) : isGivenBack) {
-      this.#world.invariants.given.add(address);
-      return;
-    }
     const owners = bound ? [bound.ref] : makers;
     const why = owners.length > 0 ? `${owners.map(cellOf)} does not ask for that` : 'is nobody’s';
-    this.#note('gives back only what it may', `${address} is deleted, and ${why}`);
+    const isGivenBack = this.#led.givenBack.has(address) || makers.some((ref) => this.#isLeft(ref, address));
+    const isRight = bound ? this.#isAskedFor(bound, makers) : isGivenBack;
+    if (isRight) this.#world.invariants.given.add(address);
+    else this.#note('gives back only what it may', `${address} is deleted, and ${why}`);
   }
 
   /** What a status says may be wrong: it was seen for whom it was made. */
@@ -345,8 +345,7 @@ export class RoutedRules {
   /** Nobody was told of its last spec, or of its class, before it was gone, or that spec is not valid: the last valid one that was told counts, and what its class said then. */
   #wasToDelete({ ref, generation }: PoolObject): boolean {
     const context = this.#poolOf(cellOf(ref)) ?? this.#led.lastOf(cellOf(ref));
-    const isLed = this.#world.processes.some(({ supervisor }) => supervisor.leading);
-    const isOlder = context !== undefined && (!isLed || context.generation < generation || context.error !== null);
+    const isOlder = context !== undefined && (!this.#led.isHearing() || context.generation < generation || context.error !== null);
     return isOlder && context.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
   }
 

@@ -1,5 +1,9 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import type { LedRoutedIPs } from './led-routed-ips.ts';
+import type { OperatorProcess } from './world.ts';
 
 type Fields = { readonly [field: string]: Json };
 
@@ -8,46 +12,101 @@ export const fieldsOf = (json: Json | undefined): Fields =>
 
 export const isAdopting = (marks: PoolObject['marks']): boolean => marks?.annotations['routedip.io/delete-adopted'] === 'true';
 
-const classNameIn = ({ spec }: PoolObject): string => String(fieldsOf(spec).className ?? '');
+/** Of the class or the issuer: there is one of each. */
+type Kind = string;
+const kindNamedIn = ({ spec }: PoolObject): Kind => (fieldsOf(spec).className === undefined ? 'RoutedIPIssuer' : 'ClusterRoutedIPClass');
 
-/** What classes say of the addresses of their RoutedIPs, as they were seen last while they were valid. */
+/** What a class and an issuer say of the addresses of their RoutedIPs, as they were seen last while they were valid. */
 export class SeenClasses {
-  /** By className; an issuer has none. */
-  readonly #classes = new Map<string, PoolObject>();
-  readonly #invalid = new Set<string>();
-  /** The class that each RoutedIP names, by uid. */
-  readonly #named = new Map<string, string>();
-  /** RoutedIPs, by uid, that came to name a class while it was invalid: it has said nothing of them yet. */
-  readonly #untold = new Map<string, string>();
+  readonly #led: Pick<LedRoutedIPs, 'servedBy'>;
+  readonly #seen = new Map<Kind, PoolObject>();
+  /** Those that are invalid or gone. */
+  readonly #unusable = new Set<Kind>();
+  /** What each RoutedIP names, by uid. */
+  readonly #named = new Map<string, Kind>();
+  /** RoutedIPs, by uid, that came to name what could not be used, or what nobody had served them by before: it has said nothing of them yet. With what they had been served by;
+   *  null for nothing. */
+  readonly #untold = new Map<string, Kind | null>();
+  /** RoutedIPs that are deleted, by uid: what is said from then on is too late, for whoever has heard of it. With the address that each had got by then, and whether its class
+   *  has said since that this stays. */
+  readonly #deleted = new Map<string, { readonly address: Json | undefined; mayStay: boolean }>();
+
+  constructor(led: Pick<LedRoutedIPs, 'servedBy'>) {
+    this.#led = led;
+  }
 
   put(policy: PoolObject): void {
-    const name = classNameIn(policy);
-    if (fieldsOf(policy.spec).perNodeIPLimit === 0) this.#invalid.add(name);
-    else {
-      this.#classes.set(name, policy);
-      this.#invalid.delete(name);
-      for (const [uid, className] of this.#untold) if (className === name) this.#untold.delete(uid);
+    const { kind } = policy.ref;
+    if (fieldsOf(policy.spec).perNodeIPLimit === 0) {
+      this.remove(policy.ref);
+      return;
     }
+    this.#seen.set(kind, policy);
+    this.#unusable.delete(kind);
+    for (const uid of this.#untold.keys()) if (this.#named.get(uid) === kind && !this.#deleted.has(uid)) this.#untold.delete(uid);
+    for (const uid of this.#deleted.keys()) this.#heed(uid);
+  }
+
+  remove({ kind }: ObjectRef): void {
+    this.#unusable.add(kind);
+    for (const [uid, named] of this.#named) if (named === kind) this.#noteUnlessServed(uid, kind);
   }
 
   see(object: PoolObject): void {
     const { uid } = object.ref;
-    const name = classNameIn(object);
-    if (this.#named.get(uid) === name) return;
-    this.#named.set(uid, name);
-    this.#untold.delete(uid);
-    if (this.#invalid.has(name)) this.#untold.set(uid, name);
+    this.#name(object);
+    if (object.deleting && !this.#deleted.has(uid)) this.#deleted.set(uid, { address: fieldsOf(object.status).routedIP, mayStay: false });
+    this.#heed(uid);
   }
 
-  /** As `mayDelete`, and the class has said so since the RoutedIP names it. Before that, what another one said of it may go on. */
+  #name(object: PoolObject): void {
+    const { uid } = object.ref;
+    const kind = kindNamedIn(object);
+    if (this.#named.get(uid) === kind) return;
+    this.#named.set(uid, kind);
+    if (this.#unusable.has(kind)) this.#noteUnlessServed(uid, kind);
+    else this.#untold.delete(uid);
+  }
+
+  #noteUnlessServed(uid: string, kind: Kind): void {
+    const servedBy = this.#led.servedBy(uid);
+    if (servedBy !== kind) this.#untold.set(uid, servedBy);
+  }
+
+  #heed(uid: string): void {
+    const deleted = this.#deleted.get(uid);
+    if (deleted && this.#saysRetain(uid)) deleted.mayStay = true;
+  }
+
+  #saysRetain(uid: string): boolean {
+    const policy = this.#seen.get(this.#named.get(uid) ?? '');
+    return policy !== undefined && fieldsOf(policy.spec).routedIPReclaimPolicy !== 'Delete';
+  }
+
+  /** The class says by now that the address stays which the object had got when it was deleted, and each of the processes knows it. */
+  keeps({ ref: { uid } }: PoolObject, address: Address, processes: readonly Pick<OperatorProcess, 'cluster'>[]): boolean {
+    const isKept = this.#deleted.get(uid)?.address === address && this.#saysRetain(uid);
+    return isKept && processes.every(({ cluster: { watch } }) => watch.sees('policies') && watch.sees('objects'));
+  }
+
+  /** The class has said so at some time since. */
+  mayStay({ ref: { uid } }: PoolObject): boolean {
+    return this.#deleted.get(uid)?.mayStay === true;
+  }
+
+  /** Whatever has been heard of what the RoutedIP names. */
   mustDelete(object: PoolObject): boolean {
     return this.mayDelete(object) && !this.#untold.has(object.ref.uid);
   }
 
-  /** The address was made for it, as its status says, or as was seen of one that was deleted before that. */
+  /** The address was made for it, as its status says, or as was seen of one that was deleted before that. As long as its class has said nothing of it, what the one says that
+   *  served it may go on. */
   mayDelete(object: PoolObject, isMade = false): boolean {
     const isOurs = isMade || isAdopting(object.marks) || fieldsOf(object.status).addressOrigin === 'Created';
-    const policy = fieldsOf(this.#classes.get(classNameIn(object))?.spec);
-    return policy.routedIPReclaimPolicy === 'Delete' && isOurs;
+    return isOurs && [kindNamedIn(object), this.#untold.get(object.ref.uid) ?? null].some((kind) => this.#saysDelete(kind));
+  }
+
+  #saysDelete(kind: Kind | null): boolean {
+    return kind !== null && fieldsOf(this.#seen.get(kind)?.spec).routedIPReclaimPolicy === 'Delete';
   }
 }

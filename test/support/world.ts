@@ -56,7 +56,11 @@ export const pod = (name: string, nodeName: string, change: Partial<ObservedPod>
   ...change,
 });
 
-export const providerIDOf = (name: string): ProviderID => `${PREFIX}${name}` as ProviderID;
+/** `made`: how many machines of the node's name there were, with this one. No provider gives the id of one to another. */
+export const providerIDOf = (name: string, made = 1): ProviderID => `${PREFIX}${name}${made > 1 ? `#${made}` : ''}` as ProviderID;
+
+/** The name of the node for which the machine was made. */
+export const nodeNameOf = (providerID: string): string => providerID.slice(PREFIX.length).split('#')[0] ?? '';
 
 /** Charts are the same wherever the figures are: to make them takes longer than a process takes to start, and what they have found out of themselves they keep. */
 const made = new Map<string, Charts>();
@@ -357,7 +361,7 @@ export class World {
   /** Node name that holds the address at the provider; null for none. */
   holderOf(address: string): string | null {
     const held = this.provider.cloud.find(address as Address).providerID;
-    return held === null ? null : held.slice(PREFIX.length);
+    return held === null ? null : nodeNameOf(held);
   }
 
   status(ref: ObjectRef): Partial<PoolStatus> {
@@ -385,7 +389,7 @@ export class World {
     return this.provider
       .writes()
       .filter(({ verb }) => verb === 'assignRoutedIP')
-      .map(({ at, args, result }) => ({ at, what: `${args[0]} → ${String(args[1]).slice(PREFIX.length)}`, result }));
+      .map(({ at, args, result }) => ({ at, what: `${args[0]} → ${nodeNameOf(String(args[1]))}`, result }));
   }
 
   /** Errors that handling threw: a run that logs one is broken, whatever the end looks like. */

@@ -5,7 +5,7 @@ import type { JobScript, MemoryJobs } from '../../../adapters/memory/job-driver.
 import type { ObjectRef } from '../../../machines/jobs.ts';
 import type { Address } from '../../../machines/types.ts';
 import { JobRules } from '../../support/job-rules.ts';
-import { type OperatorProcess, PROVIDER, providerIDOf } from '../../support/world.ts';
+import { type OperatorProcess, PROVIDER } from '../../support/world.ts';
 import { type Domain, of, type Played, range, type Stage, type Violation } from '../domain.ts';
 import type { Milliseconds } from '../history.ts';
 import type { CloudPlatform } from '../job-platform.ts';
@@ -59,19 +59,16 @@ class PlayedJobs implements Played<JobHappening> {
     this.#jobs.mend();
   }
 
-  /** Nobody lists what Jobs do: whoever moved an address of theirs by hand moves it back, and whoever makes a machine that had gone again under its name leads to
-   *  it what that had. */
+  /** Nobody lists what Jobs do: whoever moved an address of theirs by hand moves it back. */
   helps(): void {
     const { world, routed, nodes, happens } = this.#stage;
-    const isByHand = happens('people', 'moveByHand', 'deleteByHand');
+    if (!happens('people', 'moveByHand', 'deleteByHand')) return;
     for (const ref of routed?.refs() ?? []) {
       const { state, routedIP, assignedNode } = world.statusOf(ref);
       // One that somebody deleted, and that is to go anyway, nobody can put back.
       const isThere = world.provider.cloud.addresses().some(({ address }) => address === routedIP);
       const isMoved = isThere && state === 'Stable' && world.holderIfAny(routedIP as Address) !== assignedNode;
-      const isHelped = isByHand || nodes.isRemade(String(assignedNode));
-      if (isMoved && isHelped && this.#isDriven(ref))
-        world.provider.cloud.moveByHand(routedIP as Address, providerIDOf(String(assignedNode)));
+      if (isMoved && this.#isDriven(ref)) world.provider.cloud.moveByHand(routedIP as Address, nodes.machineOf(String(assignedNode)));
     }
   }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Address, ObservedNode, Taint } from '../../../machines/types.ts';
+import type { Address, ObservedNode, ProviderID, Taint } from '../../../machines/types.ts';
 import { type Moment, momentOf } from '../../support/marks.ts';
 import { node, providerIDOf } from '../../support/world.ts';
 import { type Domain, index, NODES, of, type Played, type Stage } from '../domain.ts';
@@ -99,8 +99,8 @@ export class PlayedNodes implements Played<NodeHappening> {
   /** When a node was last kept out of load balancing, virtual ms. */
   readonly #unbalanced = new Map<string, number>();
   readonly #evacuated = new Map<string, Moment>();
-  /** Nodes whose machine went at the provider. */
-  readonly #lost = new Set<string>();
+  /** By node: how many machines were made for it. */
+  readonly #made = new Map<string, number>();
 
   constructor(stage: Stage) {
     this.#stage = stage;
@@ -113,9 +113,9 @@ export class PlayedNodes implements Played<NodeHappening> {
     return Object.fromEntries([...this.#plans].flatMap(([name, plan]) => (isPublished(plan) ? [[name, machineAddress(name)]] : [])));
   }
 
-  /** Its machine is another one than it was once: what the provider had attached to the former one it has not. */
-  isRemade(name: string): boolean {
-    return this.#lost.has(name) && this.#plans.get(name)?.machine === true;
+  /** The machine behind it: the present one, or the last. */
+  machineOf(name: string): ProviderID {
+    return providerIDOf(name, this.#made.get(name));
   }
 
   mayHold(name: string): boolean {
@@ -187,6 +187,7 @@ export class PlayedNodes implements Played<NodeHappening> {
   /** A new one, or the same one with nothing wrong with it. */
   comes(name: string): void {
     if (this.#now > 0) this.#note(name);
+    if (!this.#stage.world.provider.cloud.hasNode(this.machineOf(name))) this.#made.set(name, (this.#made.get(name) ?? 0) + 1);
     this.#plans.set(name, FRESH);
     this.#evacuated.delete(name);
     this.#stage.world.nodes(this.#node(name, FRESH));
@@ -211,8 +212,7 @@ export class PlayedNodes implements Played<NodeHappening> {
   }
 
   #removeMachine(name: string): void {
-    this.#lost.add(name);
-    this.#stage.world.provider.cloud.removeNode(providerIDOf(name));
+    this.#stage.world.provider.cloud.removeNode(this.machineOf(name));
   }
 
   #goes(name: string): void {
@@ -248,7 +248,10 @@ export class PlayedNodes implements Played<NodeHappening> {
   #node(name: string, { ready, cordoned, doomed, evacuating, deleting, tainted, excluded }: NodePlan): ObservedNode {
     const taints = [...(cordoned ? [CORDONED] : []), ...(doomed ? [DOOMED] : []), ...(tainted ? [TAINTED] : [])];
     const { names, routed } = this.#stage.history;
+    const providerID = this.machineOf(name);
     return node(name, {
+      uid: `uid-${providerID}`,
+      providerID,
       ready,
       taints,
       deleting,

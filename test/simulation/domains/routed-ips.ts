@@ -100,12 +100,10 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
     return [...wrongRoutedIPs(this.#stage, this.claimants()), ...this.#unanswered(), ...this.#left()];
   }
 
-  /** A RoutedIP that was let go at once may leave something. */
   #left(): readonly string[] {
     const { leader } = this.#stage.world;
     const records = new Map([...(leader?.supervisor.records().values() ?? [])].flatMap((cell) => [...cell]));
-    const wrongs = this.#rules.wrongs(records);
-    return this.#stage.happens('routed', 'force', 'recreate') ? wrongs.filter((text) => !text.includes(' is left in ')) : wrongs;
+    return this.#rules.wrongs(records);
   }
 
   act(what: RoutedIPHappening): unknown {

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { DEFAULT_SETTINGS } from '../../../actors/settings.ts';
 import type { MemoryVipCluster } from '../../../adapters/memory/vip-cluster.ts';
 import { admitVirtualIP } from '../../../machines/vip-admission.ts';
 import { cloneName, MIGRATE_ANNOTATION, type VirtualIP } from '../../../machines/virtual-ip.ts';
@@ -67,18 +66,7 @@ export class PlayedVirtualIPs implements Played<VirtualIPHappening> {
   }
 
   wrongs(): readonly string[] {
-    return wrongVirtualIPs(this.#cluster).filter((text) => !(this.#mayLeave && / is left( of |$)/.test(text)));
-  }
-
-  /** A request to reserve that takes effect after its deadline does so for one that may be gone by then. A copy that is made so late Kubernetes deletes with its owner. */
-  get #mayLeave(): boolean {
-    return this.#stage.history.steps.some(
-      (step) =>
-        step.in === 'api' &&
-        step.what.kind === 'fault' &&
-        step.what.fault.kind === 'hang' &&
-        (step.what.fault.effectAfterMs ?? 0) > DEFAULT_SETTINGS.callDeadlineMs,
-    );
+    return wrongVirtualIPs(this.#cluster);
   }
 
   /** The definitions and the group are there. */

@@ -86,6 +86,13 @@ const makesTwo = (): void => {
   });
 };
 
+const deletesAlways = (): void => {
+  vi.spyOn(jobBodies, 'release').mockImplementation(async (context) => {
+    await context.provider.deleteRoutedIP(context.input.address, write(context, 'failover'));
+    return done({ deleted: true });
+  });
+};
+
 const unguarded = {
   sabotage: inWriter(() => ({ guard: async () => undefined })),
   spoil: inChart(
@@ -231,13 +238,21 @@ export const ROUTED_MUTATIONS: Mutations<FirewallRule | RoutedRule, RoutedHistor
         guard<AddressContext>('prunesNothingAndReleases', (context) => walls.prunesNothing(context) && context.retiring !== null),
         guard<AddressContext>('mustRelease', ({ retiring }) => retiring !== null),
       ),
-      sabotage: () => {
-        vi.spyOn(jobBodies, 'release').mockImplementation(async (context) => {
-          await context.provider.deleteRoutedIP(context.input.address, write(context, 'failover'));
-          return done({ deleted: true });
-        });
-      },
+      sabotage: deletesAlways,
       history: { ...CALM, steps: [removed] },
+    },
+    {
+      mutation: 'what the class says once a deletion is decided is passed over',
+      sabotage: deletesAlways,
+      history: {
+        ...MADE,
+        policies: [{ ...POLICY, reclaim: 'Delete' }, POLICY],
+        steps: [
+          step(5_000, { kind: 'fault', verb: 'deleteRoutedIP', fault: { kind: 'refuse', error: 'Unavailable' }, times: 1 }),
+          removed,
+          step(500, { kind: 'policy', policy: 0, change: { reclaim: 'Retain' } }),
+        ],
+      },
     },
   ],
   'marked before it is assigned': [

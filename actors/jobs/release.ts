@@ -1,0 +1,38 @@
+import { Retained } from '../errors.ts';
+import { done, type JobBody, read, write } from './body.ts';
+import { isNotFound } from './reader.ts';
+
+type Release = JobBody<'release'>;
+
+/** Deletes by `remove`, if that was decided. A class that has come to say since that the address stays counts until the very moment of the call. */
+export async function unlessRetained(context: Parameters<Release>[0], remove: Release): ReturnType<Release> {
+  const { input, fence, retains } = context;
+  if (input.policy === 'Retain') return done({ deleted: false });
+  const assertFresh = (): void => {
+    fence.assertFresh();
+    if (retains?.(input.address)) throw new Retained(`${input.address} is not deleted: its class says Retain by now`);
+  };
+  try {
+    return await remove({ ...context, fence: { ...fence, assertFresh } });
+  } catch (error) {
+    if (error instanceof Retained) return done({ deleted: false });
+    throw error;
+  }
+}
+
+/** DeleteRoutedIP. What is not deleted any more may be gone by an earlier call of which nothing was heard. */
+export const release: Release = async (context) => {
+  const { input, provider } = context;
+  const released = await unlessRetained(context, async (guarded) => {
+    await provider.deleteRoutedIP(input.address, write(guarded, 'failover'));
+    return done({ deleted: true });
+  });
+  if (input.policy === 'Retain' || (released.kind === 'done' && released.output.deleted)) return released;
+  try {
+    await provider.findRoutedIP(input.address, read(context, 'verify'));
+    return released;
+  } catch (error) {
+    if (isNotFound(error)) return done({ deleted: true });
+    throw error;
+  }
+};

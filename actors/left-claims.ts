@@ -1,0 +1,34 @@
+import type { Claim } from '../machines/events.ts';
+import type { FirewallContext } from '../machines/firewall.ts';
+import { isFirewall } from '../machines/firewall-id.ts';
+import type { PoolContext } from '../machines/pool.ts';
+import { boundAddress } from '../machines/rebuild-routed-ip.ts';
+import type { ActorId } from '../machines/types.ts';
+import { cellOf } from './charts.ts';
+import type { PoolObject } from './ports/cluster.ts';
+import type { ActorRecord } from './ports.ts';
+
+interface Known {
+  readonly cells: ReadonlyMap<ActorId, { readonly records: ReadonlyMap<ActorId, ActorRecord> }>;
+  readonly objects: ReadonlyMap<ActorId, Pick<PoolObject, 'ref' | 'status'>>;
+}
+
+/** Gives back what is claimed of firewalls for addresses that nobody runs any more, or ever will: whoever was to say so may have ended with all that was left to send. */
+export const leftClaims = (known: Known): readonly { readonly to: ActorId; readonly event: Omit<Claim, 'at'> }[] =>
+  [...known.cells.keys()].filter(isFirewall).flatMap((to) => {
+    const context = known.cells.get(to)?.records.get(to)?.snapshot.context as unknown as FirewallContext | undefined;
+    return Object.keys(context?.claims ?? {})
+      .filter((claimant) => isLeft(claimant, known))
+      .map((claimant) => ({ to, event: { type: 'CLAIM', claimant, claimId: '', node: null, ports: [], mode: 'prune' } }));
+  });
+
+/** One that is rebuilt starts the addresses that it remembers; what has not begun yet, those in its status. */
+function isLeft(claimant: ActorId, { cells, objects }: Known): boolean {
+  const id = cellOf(claimant);
+  const records = cells.get(id)?.records;
+  if (records?.has(claimant)) return false;
+  const pool = records?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+  const object = objects.get(id);
+  const remembered = pool && (!object || object.ref.uid === pool.ref.uid) ? Object.keys(pool.remembered) : [boundAddress(object?.status)];
+  return !remembered.some((address) => `${id}/ip/${address}` === claimant);
+}
