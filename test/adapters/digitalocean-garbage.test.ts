@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Call } from '../../actors/ports/provider.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
@@ -47,6 +48,18 @@ test('a redirect is not followed: no other host hears the token, and nothing cou
       await expect(failure(done)).resolves.toMatchObject({ ...redirected, unknownOutcome: true });
   }
   expect(strayed).toEqual([]);
+});
+
+test('what comes compressed, though nobody asked for it, is not unpacked: megabytes of zeros stay the kilobytes that they came as', async () => {
+  const bomb = gzipSync(Buffer.alloc(64 * 2 ** 20));
+  const { provider } = await answered((response, { headers }) => {
+    expect(headers['accept-encoding']).toBeUndefined();
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    response.end(bomb);
+  });
+  const before = process.memoryUsage().arrayBuffers;
+  await expect(failure(provider.listRoutedIPs({ purpose: 'verify' }))).resolves.toMatchObject({ kind: 'Unavailable' });
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 2 ** 20);
 });
 
 test('pages that lead elsewhere, or to themselves, are asked for here by their number', async () => {

@@ -1,4 +1,5 @@
 import type { RequestListener, ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Connection } from '../../adapters/kubernetes/connection.ts';
 import { termOf } from '../../adapters/kubernetes/lease.ts';
@@ -47,6 +48,17 @@ describe('an answer about an object', () => {
   ])('that is %s says nothing of it', async (_, body) => {
     const connection = await answering((_request, response) => response.end(body));
     await expect(connection.send({ method: 'GET', path: NODE })).rejects.toMatchObject({ name: 'ServerUnreachable' });
+  });
+
+  test('that comes compressed, though nobody asked for it, is not unpacked', async () => {
+    const bomb = gzipSync(Buffer.from(`${JSON.stringify(node('a'))}${' '.repeat(64 * MIB)}`));
+    const connection = await answering(({ headers }, response) => {
+      expect(headers['accept-encoding']).toBeUndefined();
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(bomb);
+    });
+    await expect(connection.send({ method: 'GET', path: NODE })).rejects.toMatchObject({ name: 'ServerUnreachable' });
+    await expect(connection.list({ path: NODES }, () => undefined)).rejects.toMatchObject({ name: 'ServerUnreachable' });
   });
 
   test('that leads elsewhere is not followed', async () => {
