@@ -148,8 +148,9 @@ export class Made {
     const wanted = new Set(this.claimants().flatMap(({ addresses }) => addresses));
     const text = `${world.status(ref).error ?? ''} ${world.messageOf(ref)}`;
     const named = text.split(/[^0-9.]+/).filter((word) => this.rules.made.includes(word as Address) && !wanted.has(word as Address));
-    // One that stood in another spec before was made for that one.
-    const own = named.find((word) => this.rules.unknown().includes(word as Address)) ?? named[0];
+    // One that stood in another spec before was made for that one. When no text names any, a look at the account does.
+    const unknown = this.rules.unknown();
+    const own = named.find((word) => unknown.includes(word as Address)) ?? named[0] ?? unknown[0];
     name((own as Address | undefined) ?? this.buy());
   }
 
