@@ -109,14 +109,11 @@ function statesOf(chart: string): readonly string[] {
 
 const CHARTS = ['pool', 'ip', 'firewall', 'dns-zone', 'dns-record-set', 'verification', 'vip-service', 'virtual-ip'] as const;
 
-const BY_NAME =
-  'a person names an address while another one is made for the same RoutedIP: too rare by chance, played by histories of known.json';
 const IN_A_BREATH = 'left within the turn that enters it: never stored';
 const AT_ONCE_GONE = 'final: the record goes with it';
 
 /** States that histories do not come to, with the reason. */
 export const NOT_REACHED: Readonly<Record<string, string>> = {
-  'pool is in Serving.acquiring.Announcing': BY_NAME,
   'pool is in Stopping.Concluding': IN_A_BREATH,
   'pool is in Stopping.Found': IN_A_BREATH,
   'pool is in Gone': AT_ONCE_GONE,

@@ -2,6 +2,7 @@ import { vi } from 'vitest';
 import { ProviderError } from '../../../actors/errors.ts';
 import { done } from '../../../actors/jobs/body.ts';
 import { migrationJobBodies } from '../../../actors/jobs/migration.ts';
+import { vipJobBodies } from '../../../actors/jobs/vip.ts';
 import type { MigrationWriter } from '../../../actors/ports/migration.ts';
 import type { Address } from '../../../machines/types.ts';
 import { cloneName } from '../../../machines/virtual-ip.ts';
@@ -169,21 +170,30 @@ export const VIRTUAL_END_MUTATIONS: Readonly<Record<string, Mutation<VirtualHist
     ),
   },
   'v0-keepalived-clone is left': {
-    mutation: 'a copy outlives its VirtualIP',
+    mutation: 'a copy that names another owner outlives its VirtualIP',
     history: removed,
-    sabotage: inWriter(() => ({ deleteClone: async () => undefined })),
+    sabotage: (world) =>
+      inWriter(({ createClone }) => ({
+        createClone: (clone, fence) => {
+          const uid = world.vips?.virtualIPs.find('v1')?.ref.uid ?? '';
+          return createClone({ ...clone, owner: { ...clone.owner, uid } }, fence);
+        },
+        deleteClone: async () => undefined,
+      }))(world),
   },
   '1.1.2.2 is left of v0': {
-    mutation: 'an IP outlives its VirtualIP',
+    mutation: 'an IP outlives its VirtualIP, and nobody frees it afterwards',
     history: removed,
-    sabotage: () =>
+    sabotage: () => {
+      vi.spyOn(vipJobBodies, 'releaseVip').mockImplementation(refused);
       vi.spyOn(migrationJobBodies, 'releaseVirtualIP').mockImplementation((context) =>
         releaseVirtualIP({
           ...context,
           input: { ...context.input, address: null },
           writer: { ...context.writer, ips: async () => [] },
         }),
-      ),
+      );
+    },
   },
   'web0 says that v0 is being migrated to it, which is Migrated': {
     mutation: 'the claim of a migration that is over stays',
