@@ -223,9 +223,17 @@ export class Simulation implements Stage {
  *  looks at what blocks. */
 const restsMs = ({ vips, virtualIPs }: History): number => (virtualIPs ? 400_000 : vips ? 70_000 : 30_000);
 
-/** What the fence held back never reached the API server: each leader may leave a job that comes to it. */
-const sent = (writes: readonly LoggedVipWrite[]): readonly string[] =>
-  writes.flatMap(({ verb, about, result }) => (result === 'fenced' ? [] : [`${verb} of ${about}`]));
+/** What the fence held back never reached the API server: each leader may leave a job that comes to it. What is learnt step by step, when the definitions are seen again
+ *  say, is shown step by step: that is done once. */
+function sent(writes: readonly LoggedVipWrite[]): readonly string[] {
+  const last = new Map<string, number>();
+  return writes.flatMap(({ at, verb, about, result }) => {
+    const text = `${verb} of ${about}`;
+    if (result === 'fenced' || at - (last.get(text) ?? Number.NEGATIVE_INFINITY) < TOLD_WITHIN_MS) return [];
+    last.set(text, at);
+    return [text];
+  });
+}
 
 const repeated = (texts: readonly string[], most: number): readonly string[] =>
   [...Map.groupBy(texts, (text) => text)].flatMap(([text, all]) => (all.length > most ? [`${text} at rest, again and again`] : []));
