@@ -1,4 +1,5 @@
 import { ProviderError } from '../../actors/errors.ts';
+import { parseBounded } from '../../actors/ports/bounded-json.ts';
 import { type ErrorKind, type Fields, isFields } from '../../machines/types.ts';
 
 /** What can be done about an answer of this status, at every provider. */
@@ -49,7 +50,7 @@ export const counted = (header: string | readonly string[] | undefined): number 
 /** A body as JSON; undefined when it is not JSON, an empty one included. */
 export function parsed(body: string): unknown {
   try {
-    return JSON.parse(body) as unknown;
+    return parseBounded(body);
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { parseBounded } from '../../actors/ports/bounded-json.ts';
 import { type Fields, fieldsOf, isFields } from '../../machines/types.ts';
 import { nameIn, pluralIn, refusal, ServerUnreachable, type Target } from './api-error.ts';
 
@@ -23,7 +24,7 @@ const textOf = async (body: Body): Promise<string> => {
 
 const messageIn = (text: string): string => {
   try {
-    const { message } = fieldsOf(JSON.parse(text));
+    const { message } = fieldsOf(parseBounded(text));
     if (typeof message === 'string') return message;
   } catch {
     // A proxy's page.
@@ -55,7 +56,7 @@ export const objectIn = async (body: Body, target: Target): Promise<unknown> => 
 export const fieldsIn = (text: string, target: Target): Fields => {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseBounded(text);
   } catch {
     throw unreadable(target, 'the answer is no JSON');
   }
