@@ -46,7 +46,7 @@ export class Overtaken extends ProviderError {
   }
 }
 
-/** The VirtualIP is gone, or its kind is not served for now: what is heard of it next tells which. */
+/** The VirtualIP is gone, or its kind is not served at present: what is heard of it next tells which. */
 export class VirtualIPNotFound extends ProviderError {
   constructor(name: string) {
     super('NotFound', `VirtualIP "${name}" not found`);

@@ -171,10 +171,11 @@ function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<
   );
   const occupied = new Set([...input.occupied, ...heldAside(input.members)]);
   const unheard = new Set(Object.values(input.members).flatMap(({ heard, holder }) => (heard ? [] : (holder ?? []))));
-  const hasRefused = ({ name }: Candidate): number => Number(Object.hasOwn(input.backOff, name));
+  // Where an assign has failed it is tried again when no other node is free.
+  const hasFailed = ({ name }: Candidate): boolean => Object.hasOwn(input.backOff, name);
   const free = input.candidates
     .filter(({ name, providerID }) => !taken.has(name) && !full.has(name) && !unheard.has(providerID))
-    .sort((a, b) => hasRefused(a) - hasRefused(b));
+    .sort((a, b) => Number(hasFailed(a)) - Number(hasFailed(b)));
   const line = [
     ...free.filter(({ providerID }) => !occupied.has(providerID)),
     ...free.filter(({ providerID }) => occupied.has(providerID)),

@@ -252,12 +252,12 @@ export const endDoubt = (context: AddressContext): Next =>
 
 export const sayGone = (context: AddressContext): Next => next(context, toPool(context, { type: 'GONE' }));
 
-/** A Job that says "try again later" does not say whether it is the node: after so many tries another one may have the address. */
+/** A Job that ends with "try again later" does not say whether its node is the reason: after so many tries the address goes to another one. */
 const TRIES_ON_A_NODE = 3;
 
 /** Starts a wait after a failure that goes on at `resume`. What is kept of the grant: all of it, unless the pool spaces its assignments,
- *  when another address may use the turn, and unless Jobs were refused too often; but never while the outcome is in doubt. When nothing can take effect any more a read that fails is the end of
- *  the grant, too: whoever waits for the node would else wait for a read that may never come. */
+ *  when another address may use the turn, or Jobs have failed on the node too often. While the outcome is in doubt all of it is kept. When nothing can take effect
+ *  any more a read that fails is the end of the grant, too: whoever waits for the node would else wait for a read that may never come. */
 export const fail =
   (settings: AddressSettings, resume: ResumeState, keeps: 'grant' | 'nothing') =>
   (context: AddressContext, event: AnyAddressEvent): Next => {

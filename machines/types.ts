@@ -126,7 +126,7 @@ export interface JobFailure {
     | 'FirewallJobFailed'
     /** The operator lacks a right in its own cluster: nothing was done. */
     | 'Forbidden';
-  /** Present when the object was not found that the job is for: it is gone, or its kind is not served for now. */
+  /** Present when the object was not found that the job is for: it is gone, or its kind is not served at present. */
   readonly objectNotFound?: true;
 }
 

@@ -6,7 +6,7 @@ export interface Budget {
    *  now, else after how many ms to ask again: those that wait are given different times, so that they do not all come back for one place. Those that leave
    *  the same reserve wait in one line, in which the namespaces take turns: a place that is free goes to the one that has had none for the longest time.
    *  Of `namespaces`, for all of which the calls are made, one gives its turn: whichever has it first. None, for calls of nobody, have a turn of their own,
-   *  too. A few calls of each minute are left to namespaces that have made no more than as many in it, and those take no turns for them. Throws `Unreachable`. */
+   *  too. A few calls of each minute are kept for quiet namespaces, which take no turns for them. Throws `Unreachable`. */
   pay(purpose: Purpose, calls?: number, namespaces?: readonly string[]): Promise<number>;
   /** What the provider said of its limit in a reply. */
   observe(limits: { readonly remaining: number; readonly resetAtMs: number }): void;
@@ -53,8 +53,8 @@ export interface BudgetFigures {
   readonly minuteMs: number;
   /** Calls of a minute and of an hour that a purpose leaves to others. */
   readonly leaves: (purpose: Purpose) => { readonly ofMinute: number; readonly ofHour: number };
-  /** Calls of a minute that are left, besides, to namespaces that have made no more than as many in it. */
-  readonly spares: (purpose: Purpose) => number;
+  /** Calls of a minute that are kept besides for quiet namespaces: those that have made no more calls in it than this. */
+  readonly keptForQuiet: (purpose: Purpose) => number;
   /** Names the line in which those wait that make calls for that purpose: by what they leave, in percent. */
   readonly lineOf: (purpose: Purpose) => string;
 }
@@ -72,9 +72,9 @@ const RESERVE: Readonly<Record<Purpose, number>> = {
 /** The share of a minute that assigns leave to their confirmations: many at once would else not be known to be done before the minute is over. */
 const CONFIRMATIONS = 0.06;
 
-/** The share of a minute that is left to namespaces that have made few calls in it: whoever makes many at once would else keep the failovers of all others
+/** The share of a minute that is kept for quiet namespaces: whoever makes many at once would else keep the failovers of all others
  *  waiting until the minute is over. */
-const FEW = 0.04;
+const QUIET = 0.04;
 
 /** Whoever was told to ask again now has its turn kept for it so long, ms: a job comes a little later than it was told to. */
 export const TURN_KEPT_MS = 2_000;
@@ -96,6 +96,6 @@ export function budgetFigures({
   });
   const lineOf = (purpose: Purpose): string => String(Math.round(100 * reserves[purpose]));
   // What leaves a reserve leaves more than that already.
-  const spares = (purpose: Purpose): number => Math.max(0, Math.floor(perMinute * FEW) - Math.floor(perMinute * reserves[purpose]));
-  return { perMinute, perHour, createsPerMinute, minuteMs, leaves, spares, lineOf };
+  const keptForQuiet = (purpose: Purpose): number => Math.max(0, Math.floor(perMinute * QUIET) - Math.floor(perMinute * reserves[purpose]));
+  return { perMinute, perHour, createsPerMinute, minuteMs, leaves, keptForQuiet, lineOf };
 }

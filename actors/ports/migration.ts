@@ -45,7 +45,7 @@ export interface MigrationWriter {
   service(place: Place): Promise<LiveService | null>;
   ip(address: Address): Promise<LiveIP | null>;
   ips(): Promise<readonly LegacyIP[]>;
-  /** All; null where the kind is not served, be it for now. */
+  /** All; null where the kind is not served at present. */
   virtualIPs(): Promise<readonly VirtualIP[] | null>;
   /** IPGroups, unchecked. */
   groups(): Promise<readonly { readonly name: string; readonly spec: unknown }[]>;

@@ -146,7 +146,7 @@ const exited = (name: string, pods: readonly SeenPod[]): JobState | null => {
   return { kind: 'failed', job: name, exitCode: exit.code > LAST_EXIT ? null : exit.code, ran: true, text };
 };
 
-/** Higher ones are a signal's, for want of memory say, of the container or of what its script ran. */
+/** A higher exit code means that a signal has ended the container, or what its script ran: 137 when there is no memory left, for example. */
 const LAST_EXIT = 128;
 
 const isDeadline = ({ end }: SeenJob): boolean => end?.kind === 'failed' && end.isDeadline;

@@ -43,7 +43,7 @@ const HOUR_MS = 3_600_000;
 /** The budget of one token for all processes that are given this object: the calls of the last minute one by one, as a provider counts them, and a bucket
  *  for the hour that fills all the time. */
 export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryBudget => {
-  const { perMinute, perHour, createsPerMinute, minuteMs, leaves, spares, lineOf } = budgetFigures(options);
+  const { perMinute, perHour, createsPerMinute, minuteMs, leaves, keptForQuiet, lineOf } = budgetFigures(options);
   const minute: CallLog = { capacity: Math.floor(perMinute), times: [] };
   const creates: CallLog = { capacity: Math.floor(createsPerMinute), times: [] };
   const hour = { left: perHour, filledAt: clock.monotonic() };
@@ -72,11 +72,11 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
     lines.set(lineOf(purpose), line);
     const { ahead, namespace } = placeIn(line, namespaces, now);
     const turnOf = (each: string): Turn => line.get(each) ?? NO_TURN;
-    /** Until the calls are free when so many others are given places first, and so many are left. */
-    const waitBehind = (others: number, spared: number): number => {
+    /** Until the calls are free when so many others are given places first, and so many are kept. */
+    const waitBehind = (others: number, keeping: number): number => {
       const filled = Math.ceil(((calls + others + ofHour - hour.left) * HOUR_MS) / perHour);
       const freed = logs.map(({ log, usable }) => {
-        const at = log.times[Math.max(0, usable - spared - calls - others)];
+        const at = log.times[Math.max(0, usable - keeping - calls - others)];
         return at === undefined ? 0 : at + minuteMs - now;
       });
       return Math.max(0, closedUntil - now, filled, ...freed);
@@ -85,15 +85,15 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
       const { made } = turnOf(each);
       return made.since + minuteMs > now ? made : { since: now, calls: 0 };
     };
-    const isFew = (each: string): boolean => madeBy(each).calls === 0 || madeBy(each).calls + calls <= spares(purpose);
-    const isSpared = (): boolean => spares(purpose) > 0 && waitBehind(0, 0) === 0;
-    const mayGo = waitBehind(ahead, spares(purpose)) === 0;
-    const spared = mayGo || !isSpared() ? undefined : (namespaces.length > 0 ? namespaces : [NOBODY]).find(isFew);
-    const giver = spared ?? namespace;
+    const kept = keptForQuiet(purpose);
+    const isQuiet = (each: string): boolean => madeBy(each).calls === 0 || madeBy(each).calls + calls <= kept;
+    const mayGo = waitBehind(ahead, kept) === 0;
+    const quiet = !mayGo && kept > 0 && waitBehind(0, 0) === 0 ? namespaces.find(isQuiet) : undefined;
+    const giver = quiet ?? namespace;
     const { hadAt, waiting: asked } = turnOf(giver);
     const waiting = asked.filter((at) => at > now);
-    if (!mayGo && spared === undefined) {
-      const wait = waitBehind(ahead + waiting.length, spares(purpose));
+    if (!mayGo && quiet === undefined) {
+      const wait = waitBehind(ahead + waiting.length, kept);
       line.set(giver, { hadAt, waiting: [...waiting, now + wait], calls, made: madeBy(giver) });
       return wait;
     }
@@ -115,10 +115,10 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
   const leftOf = ({ capacity, times }: CallLog): number => capacity - times.filter((at) => at > clock.monotonic() - minuteMs).length;
 
   return {
-    pay: async (purpose, calls = 1, namespaces = []) => {
+    pay: async (purpose, calls = 1, given = []) => {
       if (down) throw new Unreachable('memory budget: switched off');
       fill();
-      return pay(purpose, calls, namespaces);
+      return pay(purpose, calls, given.length > 0 ? given : [NOBODY]);
     },
     observe: ({ remaining, resetAtMs }) => {
       fill();

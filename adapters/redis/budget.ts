@@ -24,7 +24,7 @@ export interface RedisBudgetOptions extends BudgetOptions {
 /** The budget of one token for all replicas, by the clock of the Redis server: the calls of the last minute one by one, as the provider counts them, and a
  *  bucket for the hour that fills all the time and is corrected by what the provider says. */
 export const redisBudget = ({ link, prefix, tokenHash, ...options }: RedisBudgetOptions): Budget & BudgetReading => {
-  const { perMinute, perHour, createsPerMinute, minuteMs, leaves, spares, lineOf } = budgetFigures(options);
+  const { perMinute, perHour, createsPerMinute, minuteMs, leaves, keptForQuiet, lineOf } = budgetFigures(options);
   const key = `${prefix}:budget:${tokenHash}`;
   const logs = [`${key}:minute`, `${key}:creations`];
   const limits = [Math.floor(perMinute), perHour, Math.floor(createsPerMinute)];
@@ -45,7 +45,7 @@ export const redisBudget = ({ link, prefix, tokenHash, ...options }: RedisBudget
         calls,
         minuteMs,
         TURN_KEPT_MS,
-        spares(purpose),
+        keptForQuiet(purpose),
         ...namespaces,
       ];
       return Number(await link.script(`pay for ${purpose}`, PAY, keys, args));

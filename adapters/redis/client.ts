@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
-import { survivingBadReplies } from './bad-replies.ts';
+import { closeOnBadReply } from './bad-replies.ts';
 import { connectorTo } from './connector.ts';
 import { type Asking, byCluster, bySentinels, type FindMaster, nameOf } from './find-master.ts';
 import { replyCode } from './reply-code.ts';
@@ -63,7 +63,7 @@ export const patientClient = (address: RedisAddress): Redis =>
   connect(address, { ...common, maxRetriesPerRequest: null, socketTimeout: DEAD_AFTER_MS });
 
 const connect = (address: RedisAddress, manners: ConnectionOptions): Redis => {
-  survivingBadReplies();
+  closeOnBadReply();
   const { name } = address;
   let isLeaving = false;
   const redis = new Redis({

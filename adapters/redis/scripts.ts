@@ -194,7 +194,7 @@ end
 
 /** KEYS budget, calls of the last minute, creations of the last minute, the turns of the line, then for each namespace who waits in the line for its sake. ARGV
  *  capacity per minute, per hour, creations per minute; calls of the minute and of the hour to leave; 1 for creations; number of calls; length of the minute, ms;
- *  how long a turn is kept, ms; calls of the minute for namespaces that have made no more than as many in it; then the namespaces.
+ *  how long a turn is kept, ms; calls of the minute kept for quiet namespaces, which have made no more calls in it than this; then the namespaces.
  *  A turn is "<when it was had last> <when the next one comes back> <number of its calls> <since when calls are counted> <how many they were>".
  *  The minutes are the times of the last calls, newest first, by the server's clock; the hour is a bucket that fills all the time.
  *  Takes the calls and answers 0, or answers the ms to wait and takes nothing. */
@@ -203,7 +203,7 @@ tidy('HLEN', KEYS[1])
 tidy('LLEN', KEYS[2])
 tidy('LLEN', KEYS[3])
 tidy('HLEN', KEYS[4])
-local perHour, window, kept, spares = tonumber(ARGV[2]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local perHour, window, kept, quiet = tonumber(ARGV[2]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local storedAt, closedUntil, hour, count = budgetIn(KEYS[1], perHour)
 local closed = math.max(0, (closedUntil or 0) - now)
 local left = math.min(perHour, (hour or perHour) + (now - (storedAt or now)) * perHour / 3600000)
@@ -225,11 +225,11 @@ for index = 1, #stored, 2 do
 end
 local function turnOf(namespace) return turns[namespace] or {had = 0, since = 0, made = 0} end
 
--- Until the calls are free when so many others are given places first, and so many are left.
-local function waitBehind(others, spared)
+-- Until the calls are free when so many others are given places first, and so many are kept.
+local function waitBehind(others, keeping)
   local wait = math.max(closed, math.ceil((calls + others + tonumber(ARGV[5]) - left) * 3600000 / perHour))
   for _, log in ipairs(logs) do
-    local at = redis.call('LINDEX', log.key, math.max(0, log.usable - spared - calls - others))
+    local at = redis.call('LINDEX', log.key, math.max(0, log.usable - keeping - calls - others))
     local calledAt = figure(at, 0, now + window)
     if calledAt then wait = math.max(wait, math.min(window, calledAt + window - now))
     elseif at then redis.call('DEL', log.key) end
@@ -244,12 +244,12 @@ local ahead = 0
 for other, turn in pairs(turns) do
   if other ~= ARGV[10 + mine] and turn.had < turnOf(ARGV[10 + mine]).had and now < turn.due + kept then ahead = ahead + turn.wants end
 end
-local wait = waitBehind(ahead, spares)
--- Or one that has made few calls takes of those that are left to such.
+local wait = waitBehind(ahead, quiet)
+-- Or a quiet one takes of the calls that are kept for such.
 for index = 1, #ARGV - 10 do
   local turn = turnOf(ARGV[10 + index])
   local counted = turn.since + window > now
-  if wait > 0 and spares > 0 and not (counted and turn.made + calls > spares) and waitBehind(0, 0) <= 0 then wait, mine = 0, index end
+  if wait > 0 and quiet > 0 and not (counted and turn.made + calls > quiet) and waitBehind(0, 0) <= 0 then wait, mine = 0, index end
 end
 
 local namespace, waiting = ARGV[10 + mine], KEYS[4 + mine]
@@ -262,7 +262,7 @@ local function note(had, since, made)
 end
 
 if wait > 0 then
-  wait = waitBehind(ahead + redis.call('ZCARD', waiting), spares)
+  wait = waitBehind(ahead + redis.call('ZCARD', waiting), quiet)
   redis.call('HSET', KEYS[1], 'count', (count or 0) + 1)
   redis.call('ZADD', waiting, now + wait, (count or 0) + 1)
   note(turn.had, turn.since, turn.made)
