@@ -12,6 +12,7 @@ import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
 import { isNameKey } from '../machines/zone.ts';
 import { addressesIn, Claims, type ClaimsPorts, namedProvider, registryFor } from './claims.ts';
 import { Groups } from './groups.ts';
+import type { OperatorCredentials } from './operator-credentials.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { PoolObject } from './ports/cluster.ts';
@@ -49,8 +50,13 @@ export class ObservedPools {
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
-  constructor(operatorNamespace = 'default', providers: ClaimsPorts['providers'] = { all: {} }, namespaces?: Namespaces) {
-    this.policies = new ObservedPolicies(operatorNamespace, namespaces);
+  constructor(
+    operatorNamespace = 'default',
+    providers: ClaimsPorts['providers'] = { all: {} },
+    namespaces?: Namespaces,
+    credentials?: OperatorCredentials,
+  ) {
+    this.policies = new ObservedPolicies(operatorNamespace, namespaces, credentials);
     this.#directory = providers;
     this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell) });
   }
@@ -203,7 +209,8 @@ export class ObservedPools {
 
   /** Answers those that name one of these classes or issuers, valid or not. Each is to be put once more: who has what may rest on what these say now. */
   policiesChanged(policies: readonly PoolObject[]): ReadonlySet<ActorId> {
-    const concerned = new Set(policies.flatMap((policy) => [...this.#byPolicy.membersOf(this.policies.askedAs(policy))]));
+    const changed = [...policies, ...this.policies.confinedBy(policies)];
+    const concerned = new Set(changed.flatMap((policy) => [...this.#byPolicy.membersOf(this.policies.askedAs(policy))]));
     for (const id of concerned) {
       const pool = this.#pools.get(id);
       if (pool) this.#byProvider.set(id, this.providerOf(pool));

@@ -2,6 +2,7 @@ import { parseAddress } from './address.ts';
 import type { Subject } from './events.ts';
 import { asRecord, InvalidSpec, refuse, text } from './fields.ts';
 import { firewallActor } from './firewall-id.ts';
+import type { CredentialsRefusal } from './operator-credentials.ts';
 import { checkPolicy, type Policy, type PolicyObject } from './policy.ts';
 import { type ServiceRef, serviceOf } from './service.ts';
 import { type ActorId, type Address, isFields } from './types.ts';
@@ -42,13 +43,21 @@ export interface RoutedIPFact {
   readonly policy: PolicyObject | null;
   /** Why that is not for the namespace; absent when it is. What has its address already keeps it. */
   readonly barred?: string;
+  /** Set besides where that is because it would use the operator's credentials; else a selector of the class says so. */
+  readonly refusal?: CredentialsRefusal;
   readonly operatorNamespace: string;
   /** Counts the edits of the RoutedIP. */
   readonly generation: number;
 }
 
 /** Why a RoutedIP is not served. */
-export type RoutedIPReason = 'InvalidSpec' | 'ClassNotFound' | 'NamespaceNotSelected' | 'UnsupportedIssuer' | 'SecretNotFound';
+export type RoutedIPReason =
+  | 'InvalidSpec'
+  | 'ClassNotFound'
+  | 'NamespaceNotSelected'
+  | 'UnsupportedIssuer'
+  | 'SecretNotFound'
+  | CredentialsRefusal['reason'];
 
 export type CheckedRoutedIP =
   | { readonly spec: PoolSpec; readonly error: null }
@@ -126,6 +135,8 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
   const service = exposedService(fact, raw);
   const wanted = asked(raw) ?? refuse('set exactly one of className, issuerRef and issuerClass');
   if (!fact.policy) throw new Refusal('ClassNotFound', notFound(wanted, fact.namespace));
+  // What else is wrong with it may be right with credentials of its own.
+  if (fact.refusal) throw new Refusal(fact.refusal.reason, fact.refusal.message);
   const checked = checkPolicy(fact.policy, fact.operatorNamespace);
   if (!checked.policy) throw new Refusal(checked.reason, `${kindAndName(fact.policy)}: ${checked.error}`, ips);
   const { policy } = checked;

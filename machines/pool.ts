@@ -13,6 +13,7 @@ import type { ObjectRef } from './jobs.ts';
 import { isPaused, type NotedMarks } from './marks.ts';
 import { queryOf } from './match.ts';
 import { memo } from './memo.ts';
+import type { CredentialsRefusal } from './operator-credentials.ts';
 import { serviceQueryOf } from './service.ts';
 import type { PortWarning } from './service-ports.ts';
 import type { ActorId, Address, Candidate, Family, Finding, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
@@ -90,6 +91,8 @@ export interface Exposed {
   readonly source?: { readonly kind: string; readonly name: string };
   /** Why the class or issuer does not count as it is now: what it said before goes on. Null when it counts. */
   readonly policyError: string | null;
+  /** Why the class or issuer by which it keeps its address is for nobody new of its namespace; absent or null when it is. */
+  readonly kept?: CredentialsRefusal | null;
   /** The object cannot go without our leave: before that nothing is done for it. */
   readonly guarded: boolean;
   /** What is to become of the address although it was not made by us. */
