@@ -136,7 +136,7 @@ export class ObservedPolicies {
       name,
       uid,
       spec,
-      policy: policy ? this.#asPolicy(policy) : shorthand(routedIP),
+      policy: policy && this.#asPolicy(policy),
       operatorNamespace: this.#operatorNamespace,
       generation: routedIP.generation,
       ...(barred && { barred }),
@@ -197,9 +197,7 @@ export class ObservedPolicies {
   /** The key of the provider that a RoutedIP works with; empty for none. */
   providerOf(routedIP: PoolObject): string {
     const policy = this.servesFor(routedIP);
-    if (policy) return this.keyOf(policy);
-    const instead = shorthand(routedIP);
-    return instead ? this.#keyIn(instead) : '';
+    return policy ? this.keyOf(policy) : '';
   }
 
   /** The key of the provider that a class or an issuer asks for; empty for none. */
@@ -267,14 +265,9 @@ const asPolicy = ({ ref, spec, generation }: PoolObject): PolicyObject => ({
   generation,
 });
 
-/** `spec.issuerClass` stands for an issuer that says nothing but its provider. */
-function shorthand(routedIP: PoolObject): PolicyObject | null {
-  const wanted = asked(routedIP.spec);
-  return wanted?.kind === 'IssuerClass' ? issuing(routedIP, wanted.issuerClass) : null;
-}
-
+/** Stands for what is gone by which something was begun with the operator's credentials: it says nothing but its provider. */
 const issuing = ({ ref }: PoolObject, issuerClass: string): PolicyObject => ({
-  kind: 'IssuerClass',
+  kind: ISSUER,
   namespace: ref.namespace,
   name: issuerClass,
   spec: { issuerClass },

@@ -83,8 +83,7 @@ class Refusal extends InvalidSpec {
 /** The name of the class or issuer that a spec asks for. */
 export type Asked =
   | { readonly kind: 'ClusterRoutedIPClass'; readonly className: string }
-  | { readonly kind: 'RoutedIPIssuer'; readonly name: string }
-  | { readonly kind: 'IssuerClass'; readonly issuerClass: string };
+  | { readonly kind: 'RoutedIPIssuer'; readonly name: string };
 
 /** What a spec asks for; null when it does not say, or says it twice. */
 export function asked(spec: unknown): Asked | null {
@@ -93,7 +92,6 @@ export function asked(spec: unknown): Asked | null {
   const all: Asked[] = [];
   if (isName(raw.className)) all.push({ kind: 'ClusterRoutedIPClass', className: raw.className });
   if (isName(issuer)) all.push({ kind: 'RoutedIPIssuer', name: issuer });
-  if (isName(raw.issuerClass)) all.push({ kind: 'IssuerClass', issuerClass: raw.issuerClass });
   return all.length === 1 ? (all[0] ?? null) : null;
 }
 
@@ -109,8 +107,6 @@ export function sourceOf({ spec, policy }: RoutedIPFact): Exposure['source'] | n
       return { kind: wanted.kind, name: wanted.className };
     case 'RoutedIPIssuer':
       return { kind: wanted.kind, name: wanted.name };
-    case 'IssuerClass':
-      return { kind: wanted.kind, name: wanted.issuerClass };
   }
 }
 
@@ -133,7 +129,7 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
   const raw = asRecord(fact.spec, 'spec');
   const ips = addresses(text(raw.routedIP, 'spec.routedIP'));
   const service = exposedService(fact, raw);
-  const wanted = asked(raw) ?? refuse('set exactly one of className, issuerRef and issuerClass');
+  const wanted = asked(raw) ?? refuse(`set exactly one of className and issuerRef${hintFor(raw)}`);
   if (!fact.policy) throw new Refusal('ClassNotFound', notFound(wanted, fact.namespace));
   // What else is wrong with it may be right with credentials of its own.
   if (fact.refusal) throw new Refusal(fact.refusal.reason, fact.refusal.message);
@@ -169,6 +165,12 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
   };
 }
 
+/** The server drops `issuerClass` of objects that were stored with it: who had it may not find it there any more. */
+const hintFor = ({ className, issuerRef }: Readonly<Record<string, unknown>>): string =>
+  className || issuerRef
+    ? ''
+    : '; issuerClass is served no more: create a RoutedIPIssuer with spec.issuerClass, and name it in issuerRef (docs/upgrading.md)';
+
 function addresses(given: string): readonly Address[] {
   if (given === '') return [];
   const parsed = parseAddress(given);
@@ -191,7 +193,7 @@ const kindAndName = ({ kind, namespace, name }: PolicyObject): string => `${kind
 const notFound = (wanted: Asked, namespace: string): string =>
   wanted.kind === 'ClusterRoutedIPClass'
     ? `there is no ClusterRoutedIPClass with className "${wanted.className}"`
-    : `there is no RoutedIPIssuer ${wanted.kind === 'RoutedIPIssuer' ? wanted.name : wanted.issuerClass} in namespace ${namespace}`;
+    : `there is no RoutedIPIssuer ${wanted.name} in namespace ${namespace}`;
 
 function usable({ provider }: Policy, registry: ProviderRegistry): ProviderFacts {
   const facts = known(registry, provider);
