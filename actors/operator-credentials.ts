@@ -6,9 +6,13 @@ export class OperatorCredentials {
   readonly #namespaces: Namespaces;
   readonly #named: ReadonlySet<string>;
 
-  constructor(namespaces: Namespaces, named: readonly string[]) {
+  /** Whether FloatingIPPools and NodeDNSRecordSets, which have no others, are for the same namespaces only: unless anything is said of that, FLIPOP's manifests work everywhere. */
+  readonly areConfined: boolean;
+
+  constructor(namespaces: Namespaces, named: readonly string[] | null) {
     this.#namespaces = namespaces;
     this.#named = new Set(named);
+    this.areConfined = named !== null;
   }
 
   /** Null when they may be used so. */

@@ -33,7 +33,7 @@ export class ObservedPolicies {
   readonly #namespaces: Namespaces;
   readonly #credentials: OperatorCredentials;
 
-  constructor(operatorNamespace: string, namespaces: Namespaces = NO_NAMESPACES, credentials = new OperatorCredentials(namespaces, [])) {
+  constructor(operatorNamespace: string, namespaces: Namespaces = NO_NAMESPACES, credentials = new OperatorCredentials(namespaces, null)) {
     this.#operatorNamespace = operatorNamespace;
     this.#namespaces = namespaces;
     this.#credentials = credentials;
@@ -144,9 +144,15 @@ export class ObservedPolicies {
     };
   }
 
-  /** Whether what serves a RoutedIP goes by the labels of its Namespace. */
+  /** Why a FloatingIPPool or a NodeDNSRecordSet may not work with the operator's credentials, its only ones; null when it may. */
+  refusalOfPool({ ref: { kind, namespace, name } }: PoolObject): CredentialsRefusal | null {
+    return this.#credentials.areConfined ? this.#credentials.refusalOf({ what: `${kind} ${namespace}/${name}`, namespace }) : null;
+  }
+
+  /** Whether what an object may use is up to the labels of its Namespace. */
   goesByLabels(object: PoolObject): boolean {
-    const policy = object.ref.kind === 'RoutedIP' ? this.servesFor(object) : null;
+    if (object.ref.kind !== 'RoutedIP') return this.#credentials.areConfined && this.#credentials.goesByLabels(object.ref.namespace);
+    const policy = this.servesFor(object);
     if (!policy) return false;
     if (policy.ref.kind === CLASS) return fieldsOf(policy.spec).namespaceSelector !== undefined;
     return this.#usesOperators(policy) && this.#credentials.goesByLabels(policy.ref.namespace);

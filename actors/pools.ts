@@ -2,6 +2,7 @@ import type { ClusterFact } from '../machines/events.ts';
 import { checkRoutedIP } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
+import type { CredentialsRefusal } from '../machines/operator-credentials.ts';
 import { listed, type PoolContext } from '../machines/pool.ts';
 import type { Standing } from '../machines/precedence.ts';
 import { creationAt } from '../machines/rebuild.ts';
@@ -90,13 +91,17 @@ export class ObservedPools {
   specOf(pool: PoolObject): {
     readonly spec: unknown;
     readonly guarded?: boolean;
+    readonly refusal?: CredentialsRefusal;
     readonly deleteAdopted?: boolean;
     readonly marks?: Marks;
     readonly deleting?: boolean;
     readonly bound?: BoundAddress;
   } {
     const marks = marksOn(pool);
-    if (pool.ref.kind !== 'RoutedIP') return { spec: pool.spec, ...(marks && { marks }) };
+    if (pool.ref.kind !== 'RoutedIP') {
+      const refusal = this.policies.refusalOfPool(pool);
+      return { spec: pool.spec, ...(marks && { marks }), ...(refusal && { refusal }) };
+    }
     const { finalizers = [], annotations = {} } = pool.marks ?? {};
     const bound = boundIn(pool.status);
     const guarded = finalizers.includes(FINALIZER);

@@ -91,7 +91,7 @@ export class Supervisor {
     this.#ports = ports;
     this.#alarms = new Alarms(ports.clock);
     this.#storeHealth = new StoreHealth(ports);
-    const credentials = new OperatorCredentials(ports.namespaces ?? NO_NAMESPACES, ports.settings.operatorCredentials ?? []);
+    const credentials = new OperatorCredentials(ports.namespaces ?? NO_NAMESPACES, ports.settings.operatorCredentials);
     this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers, ports.namespaces, credentials);
     const isLeading = (): boolean => this.leading;
     this.#guards = new Guards({ ...ports, isLeading });

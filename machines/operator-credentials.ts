@@ -32,3 +32,7 @@ export function refusedCredentials({ what, others, namespace }: CredentialsUse, 
       : `${what} would use the operator's credentials, which namespace ${namespace} may not: ${hint}`;
   return { reason: 'OperatorCredentialsNotAllowed', message, ...(found.kind === 'unknown' && { isGuess: true }) };
 }
+
+/** What of it counts for an object that is served or not: none of what is only a guess for one that is. */
+export const refusedNow = (refusal: CredentialsRefusal | undefined, isServed: boolean): CredentialsRefusal | null =>
+  !refusal || (refusal.isGuess && isServed) ? null : refusal;

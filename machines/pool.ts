@@ -29,6 +29,8 @@ export interface PoolContext {
   readonly spec: PoolSpec | null;
   /** Why the present spec is not valid; null when it is. */
   readonly error: string | null;
+  /** Of that, where it is no matter of the spec; null or absent where it is. A RoutedIP says it in `exposed`. */
+  readonly errorReason?: CredentialsRefusal['reason'] | null;
   /** What people ask for by annotations; null or absent for nothing. */
   readonly marks?: NotedMarks | null;
   /** What all the rest of this section is about; null for a FloatingIPPool. */
@@ -173,8 +175,7 @@ export interface PoolInput {
   readonly ref: ObjectRef;
   /** Creation of the object, ms since the epoch. */
   readonly since: number;
-  /** The provider that its spec names, valid or not; absent for none that is known. A creation that is remembered is held from the start: no other pool
-   *  may create there meanwhile. */
+  /** The provider that its spec names, valid or not; absent for none that is known. A creation that is remembered is held from the start: no other pool may create there meanwhile. */
   readonly provider?: string;
   /** What the object's status remembers, when the records were lost. */
   readonly remembered?: RememberedPool;

@@ -210,7 +210,7 @@ function flags(): Option[] {
     ),
     new Option(
       '--allow-operator-credentials <namespaces>',
-      `namespaces whose RoutedIPIssuers may use the operator's token, comma-separated, * for all; those labelled routedip.io/allow-operator-credentials=true may too (default: none)`,
+      `namespaces whose RoutedIPIssuers may use the operator's token, comma-separated, * for all; those labelled routedip.io/allow-operator-credentials=true may too; once given, even empty, FloatingIPPools and NodeDNSRecordSets are for the same namespaces only (default: none; these kinds everywhere)`,
     ).argParser(checked(namespaces)),
     count('--rate-limit-per-minute', 'request budget per DigitalOcean token and minute (default 250)'),
     count('--rate-limit-per-hour', 'request budget per DigitalOcean token and hour (default 5000)'),
