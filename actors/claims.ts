@@ -3,6 +3,7 @@ import { checkRoutedIP } from '../machines/exposure.ts';
 import { asRecord, InvalidSpec } from '../machines/fields.ts';
 import { shownAddresses, showsName, standingTo, standingToName } from '../machines/holdings.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
+import { refusedNow } from '../machines/operator-credentials.ts';
 import { addressActor, listed, type PoolContext, recordSetActor } from '../machines/pool.ts';
 import type { Standing } from '../machines/precedence.ts';
 import { isPrivate } from '../machines/provider-key.ts';
@@ -83,11 +84,13 @@ export class Claims {
     // Whether it is a good one shows when its Secret was looked at.
     if (providers.all[provider]?.unread) return true;
     const registry = registryFor(object, provider, providers);
+    const served = contextOf<Pick<PoolContext, 'spec' | 'error'>>(records, id);
+    const isServed = served !== null && served.spec !== null && served.error === null;
+    if (kind !== 'RoutedIP' && refusedNow(policies.refusalOfPool(object) ?? undefined, isServed)) return false;
     if (kind === 'NodeDNSRecordSet') return checkRecordSetSpec(object.spec, registry).error === null;
     if (kind !== 'RoutedIP') return checkPoolSpec(object.spec, registry).error === null;
     const checked = checkRoutedIP(policies.factOf(object), registry);
-    const context = poolIn(id, records);
-    return checked.error === null || (checked.keeps !== null && context?.spec != null && context.error === null);
+    return checked.error === null || (checked.keeps !== null && isServed);
   }
 }
 

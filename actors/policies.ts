@@ -1,10 +1,12 @@
 import { asked, type RoutedIPFact } from '../machines/exposure.ts';
 import { barredBy } from '../machines/namespaces.ts';
+import type { CredentialsRefusal } from '../machines/operator-credentials.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
 import { type Aged, byAge } from '../machines/precedence.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import type { Limit } from '../machines/quota.ts';
-import { fieldsOf } from '../machines/types.ts';
+import { type Finding, fieldsOf } from '../machines/types.ts';
+import { OperatorCredentials } from './operator-credentials.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderNeed } from './ports/directory.ts';
 import { type Namespaces, NO_NAMESPACES } from './ports/namespaces.ts';
@@ -20,17 +22,21 @@ export class ObservedPolicies {
   readonly #needs = new Map<string, ProviderNeed | null>();
   /** The keys of the providers that they ask for, of each as it stands. */
   readonly #keys = new WeakMap<PoolObject, string>();
-  readonly #checked = new WeakMap<PoolObject, ReturnType<typeof checkPolicy>>();
+  #checked = new WeakMap<PoolObject, ReturnType<typeof checkPolicy>>();
   /** By className the class that serves it; null while it is to be found out anew. */
   #serving: ReadonlyMap<string, PoolObject> | null = null;
+  /** What classes name as their firewalls, each with the key of its provider; null while that is to be found out anew. */
+  #firewalls: ReadonlySet<string> | null = null;
   /** Where Jobs run, and where the Secrets of classes are unless they say otherwise. */
   readonly #operatorNamespace: string;
 
   readonly #namespaces: Namespaces;
+  readonly #credentials: OperatorCredentials;
 
-  constructor(operatorNamespace: string, namespaces: Namespaces = NO_NAMESPACES) {
+  constructor(operatorNamespace: string, namespaces: Namespaces = NO_NAMESPACES, credentials = new OperatorCredentials(namespaces, null)) {
     this.#operatorNamespace = operatorNamespace;
     this.#namespaces = namespaces;
+    this.#credentials = credentials;
   }
 
   get all(): Iterable<PoolObject> {
@@ -59,7 +65,11 @@ export class ObservedPolicies {
   }
 
   #heedClass({ kind }: PoolObject['ref']): void {
-    if (kind === CLASS) this.#serving = null;
+    if (kind !== CLASS) return;
+    this.#serving = null;
+    this.#firewalls = null;
+    // What issuers may do rests on the firewalls that classes name.
+    this.#checked = new WeakMap();
   }
 
   /** The class or issuer that serves a RoutedIP; null when there is none. */
@@ -80,6 +90,27 @@ export class ObservedPolicies {
     return ref.kind === CLASS ? className(classNameIn(spec)) : policyName(ref);
   }
 
+  /** The issuers whose firewall one of these classes names: what they may do rests on these. */
+  confinedBy(policies: readonly PoolObject[]): readonly PoolObject[] {
+    const named = new Set(policies.flatMap((policy) => (policy.ref.kind === CLASS ? (this.#firewallOf(policy) ?? []) : [])));
+    if (named.size === 0) return [];
+    return [...this.#policies.values()].filter((policy) => policy.ref.kind === ISSUER && named.has(this.#firewallOf(policy) ?? ''));
+  }
+
+  /** With the key of its provider; null for none. */
+  #firewallOf(policy: PoolObject): string | null {
+    const { routedIPFirewallName: firewall } = fieldsOf(policy.spec);
+    return typeof firewall === 'string' && firewall !== '' ? `${this.keyOf(policy)} ${firewall}` : null;
+  }
+
+  #asPolicy(object: PoolObject): PolicyObject {
+    if (object.ref.kind !== ISSUER) return asPolicy(object);
+    this.#firewalls ??= new Set(
+      [...this.#policies.values()].flatMap((each) => (each.ref.kind === CLASS ? (this.#firewallOf(each) ?? []) : [])),
+    );
+    return { ...asPolicy(object), ...(this.#firewalls.has(this.#firewallOf(object) ?? '') && { sharesFirewall: true }) };
+  }
+
   /** What a RoutedIP names, seen or not; null when it names no class and no issuer. */
   askedBy({ ref, spec }: PoolObject): string | null {
     const wanted = asked(spec);
@@ -98,23 +129,46 @@ export class ObservedPolicies {
     const { ref, spec } = routedIP;
     const policy = this.servesFor(routedIP);
     const { namespace, name, uid } = ref;
-    const barred = policy && this.#barred(policy, namespace);
+    const refusal = policy && this.#refusalOf(policy);
+    const barred = policy && (refusal?.message ?? this.#barred(policy, namespace));
     return {
       namespace,
       name,
       uid,
       spec,
-      policy: policy ? asPolicy(policy) : shorthand(routedIP),
+      policy: policy && this.#asPolicy(policy),
       operatorNamespace: this.#operatorNamespace,
       generation: routedIP.generation,
       ...(barred && { barred }),
+      ...(refusal && { refusal }),
     };
   }
 
-  /** Whether the class that serves a RoutedIP says which namespaces may use it. */
-  selects(routedIP: PoolObject): boolean {
-    const policy = routedIP.ref.kind === 'RoutedIP' ? this.servesFor(routedIP) : null;
-    return fieldsOf(policy?.spec).namespaceSelector !== undefined;
+  /** Why a FloatingIPPool or a NodeDNSRecordSet may not work with the operator's credentials, its only ones; null when it may. */
+  refusalOfPool({ ref: { kind, namespace, name } }: PoolObject): CredentialsRefusal | null {
+    return this.#credentials.areConfined ? this.#credentials.refusalOf({ what: `${kind} ${namespace}/${name}`, namespace }) : null;
+  }
+
+  /** Whether what an object may use is up to the labels of its Namespace. */
+  goesByLabels(object: PoolObject): boolean {
+    if (object.ref.kind !== 'RoutedIP') return this.#credentials.areConfined && this.#credentials.goesByLabels(object.ref.namespace);
+    const policy = this.servesFor(object);
+    if (!policy) return false;
+    if (policy.ref.kind === CLASS) return fieldsOf(policy.spec).namespaceSelector !== undefined;
+    return this.#usesOperators(policy) && this.#credentials.goesByLabels(policy.ref.namespace);
+  }
+
+  /** Why an issuer may not work with what it would work with; null for a class, and when it may. */
+  #refusalOf(policy: PoolObject): CredentialsRefusal | null {
+    if (!this.#usesOperators(policy)) return null;
+    const { namespace, name } = policy.ref;
+    return this.#credentials.refusalOf({ what: `${ISSUER} ${namespace}/${name}`, others: 'name a Secret in fromSecretsRef', namespace });
+  }
+
+  /** An issuer that names no Secret. */
+  #usesOperators(policy: PoolObject): boolean {
+    const key = this.keyOf(policy);
+    return policy.ref.kind === ISSUER && key !== '' && !isPrivate(key);
   }
 
   #barred({ ref, spec }: PoolObject, namespace: string): string | null {
@@ -126,8 +180,8 @@ export class ObservedPolicies {
     const mayName = ({ ref }: PoolObject): boolean => ref.kind === CLASS || ref.namespace === routedIP.ref.namespace;
     const policy = [...this.#policies.values()].find((each) => mayName(each) && this.keyOf(each) === key);
     const instead = isPrivate(key) ? null : issuing(routedIP, key);
-    const { barred: _, ...fact } = this.factOf(routedIP);
-    return { ...fact, policy: policy ? asPolicy(policy) : instead };
+    const { barred: _, refusal: __, ...fact } = this.factOf(routedIP);
+    return { ...fact, policy: policy ? this.#asPolicy(policy) : instead };
   }
 
   /** A RoutedIP whose class takes addresses from an IPGroup. */
@@ -149,9 +203,7 @@ export class ObservedPolicies {
   /** The key of the provider that a RoutedIP works with; empty for none. */
   providerOf(routedIP: PoolObject): string {
     const policy = this.servesFor(routedIP);
-    if (policy) return this.keyOf(policy);
-    const instead = shorthand(routedIP);
-    return instead ? this.#keyIn(instead) : '';
+    return policy ? this.keyOf(policy) : '';
   }
 
   /** The key of the provider that a class or an issuer asks for; empty for none. */
@@ -182,8 +234,10 @@ export class ObservedPolicies {
   }
 
   /** Why a class or an issuer is not used as it is; null when it is. */
-  troubleOf(object: PoolObject): { readonly reason: 'InvalidSpec' | 'UnsupportedIssuer' | 'Conflict'; readonly message: string } | null {
-    const checked = this.#checked.get(object) ?? checkPolicy(asPolicy(object), this.#operatorNamespace);
+  troubleOf(object: PoolObject): Finding | null {
+    const refusal = this.#refusalOf(object);
+    if (refusal) return { reason: refusal.reason, message: refusal.message };
+    const checked = this.#checked.get(object) ?? checkPolicy(this.#asPolicy(object), this.#operatorNamespace);
     this.#checked.set(object, checked);
     if (!checked.policy) return { reason: checked.reason, message: checked.error };
     const first = object.ref.kind === CLASS ? this.classOf(classNameOf(object)) : null;
@@ -217,14 +271,9 @@ const asPolicy = ({ ref, spec, generation }: PoolObject): PolicyObject => ({
   generation,
 });
 
-/** `spec.issuerClass` stands for an issuer that says nothing but its provider. */
-function shorthand(routedIP: PoolObject): PolicyObject | null {
-  const wanted = asked(routedIP.spec);
-  return wanted?.kind === 'IssuerClass' ? issuing(routedIP, wanted.issuerClass) : null;
-}
-
+/** Stands for what is gone by which something was begun with the operator's credentials: it says nothing but its provider. */
 const issuing = ({ ref }: PoolObject, issuerClass: string): PolicyObject => ({
-  kind: 'IssuerClass',
+  kind: ISSUER,
   namespace: ref.namespace,
   name: issuerClass,
   spec: { issuerClass },

@@ -2,6 +2,7 @@ import type { ClusterFact } from '../machines/events.ts';
 import { checkRoutedIP, reclaimOf } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
+import type { CredentialsRefusal } from '../machines/operator-credentials.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { Standing } from '../machines/precedence.ts';
 import { creationAt } from '../machines/rebuild.ts';
@@ -12,6 +13,7 @@ import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
 import { isNameKey } from '../machines/zone.ts';
 import { addressesIn, Claims, type ClaimsPorts, namedProvider, registryFor } from './claims.ts';
 import { Groups } from './groups.ts';
+import type { OperatorCredentials } from './operator-credentials.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { PoolObject } from './ports/cluster.ts';
@@ -48,8 +50,13 @@ export class ObservedPools {
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
-  constructor(operatorNamespace = 'default', providers: ClaimsPorts['providers'] = { all: {} }, namespaces?: Namespaces) {
-    this.policies = new ObservedPolicies(operatorNamespace, namespaces);
+  constructor(
+    operatorNamespace = 'default',
+    providers: ClaimsPorts['providers'] = { all: {} },
+    namespaces?: Namespaces,
+    credentials?: OperatorCredentials,
+  ) {
+    this.policies = new ObservedPolicies(operatorNamespace, namespaces, credentials);
     this.#directory = providers;
     this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell) });
   }
@@ -83,13 +90,17 @@ export class ObservedPools {
   specOf(pool: PoolObject): {
     readonly spec: unknown;
     readonly guarded?: boolean;
+    readonly refusal?: CredentialsRefusal;
     readonly deleteAdopted?: boolean;
     readonly marks?: Marks;
     readonly deleting?: boolean;
     readonly bound?: BoundAddress;
   } {
     const marks = marksOn(pool);
-    if (pool.ref.kind !== 'RoutedIP') return { spec: pool.spec, ...(marks && { marks }) };
+    if (pool.ref.kind !== 'RoutedIP') {
+      const refusal = this.policies.refusalOfPool(pool);
+      return { spec: pool.spec, ...(marks && { marks }), ...(refusal && { refusal }) };
+    }
     const { finalizers = [], annotations = {} } = pool.marks ?? {};
     const bound = boundIn(pool.status);
     const guarded = finalizers.includes(FINALIZER);
@@ -203,7 +214,8 @@ export class ObservedPools {
 
   /** Answers those that name one of these classes or issuers, valid or not. Each is to be put once more: who has what may rest on what these say now. */
   policiesChanged(policies: readonly PoolObject[]): ReadonlySet<ActorId> {
-    const concerned = new Set(policies.flatMap((policy) => [...this.#byPolicy.membersOf(this.policies.askedAs(policy))]));
+    const changed = [...policies, ...this.policies.confinedBy(policies)];
+    const concerned = new Set(changed.flatMap((policy) => [...this.#byPolicy.membersOf(this.policies.askedAs(policy))]));
     for (const id of concerned) {
       const pool = this.#pools.get(id);
       if (pool) this.#byProvider.set(id, this.providerOf(pool));

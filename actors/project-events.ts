@@ -88,7 +88,12 @@ const madeIn = ({ spec }: PoolContext): string => {
 function poolEvents(before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] {
   const events: ClusterEvent[] = [];
   if (after.error !== null && after.error !== before?.error) {
-    events.push({ type: 'Warning', reason: after.exposed?.reason ?? 'InvalidSpec', action: 'Validate', message: after.error });
+    events.push({
+      type: 'Warning',
+      reason: after.exposed?.reason ?? after.errorReason ?? 'InvalidSpec',
+      action: 'Validate',
+      message: after.error,
+    });
   }
   for (const [address, owner] of Object.entries(after.conflicts)) {
     if (before?.conflicts[address as Address] === owner) continue;

@@ -17,6 +17,8 @@ export interface Settings extends JobSettings {
   readonly leftQueuesEveryMs: number;
   /** Addresses that one namespace may keep, those included whose object is gone; null for as many as it likes. */
   readonly maxAddressesPerNamespace: number | null;
+  /** Namespaces that may use the operator's credentials besides those that their labels open, `*` for all; null where nothing is said of that. */
+  readonly operatorCredentials: readonly string[] | null;
   /** Jobs of one provider that run at once in this process: a hanging call holds a place. */
   readonly jobsAtOnce: number;
   /** How long a leader keeps the lease while the store does not answer it: then another one may have it. */
@@ -37,6 +39,7 @@ export const DEFAULT_SETTINGS: Settings = {
   sweepEveryMs: 5_000,
   leftQueuesEveryMs: 1_800_000,
   maxAddressesPerNamespace: null,
+  operatorCredentials: null,
   jobsAtOnce: 200,
   storePatienceMs: 15_000,
   shutdownGraceMs: 28_000,

@@ -1,7 +1,7 @@
 import type { ActorId } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
 import { PacedQueue } from './paced-queue.ts';
-import type { ObservedPools } from './pools.ts';
+import { isRoutedIP, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Clock } from './ports.ts';
@@ -58,7 +58,7 @@ export class SharedChanges {
     const { cells, isStarted } = this.#ports;
     this.#observe(id);
     // Nodes that were full under the former limit may not be under this one.
-    if (isStarted(id)) cells.tellClaims(id, []);
+    if (isStarted(id) && isRoutedIP(id)) cells.tellClaims(id, []);
   }
 
   #tellProvider(id: ActorId): void {

@@ -7,13 +7,14 @@ import { clusterListener } from './cluster-listener.ts';
 import { Evacuations } from './evacuations.ts';
 import { Guards } from './guards.ts';
 import { Leader } from './leader.ts';
+import { OperatorCredentials } from './operator-credentials.ts';
 import type { Away } from './outage.ts';
 import { isRoutedIP, kindOf, ObservedPools } from './pools.ts';
 import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { REST_MS } from './ports/in-slices.ts';
 import type { Leadership } from './ports/leadership.ts';
-import type { Namespaces } from './ports/namespaces.ts';
+import { type Namespaces, NO_NAMESPACES } from './ports/namespaces.ts';
 import type { Queues } from './ports/queues.ts';
 import type { ActorRecord } from './ports.ts';
 import { projector } from './project.ts';
@@ -90,7 +91,8 @@ export class Supervisor {
     this.#ports = ports;
     this.#alarms = new Alarms(ports.clock);
     this.#storeHealth = new StoreHealth(ports);
-    this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers, ports.namespaces);
+    const credentials = new OperatorCredentials(ports.namespaces ?? NO_NAMESPACES, ports.settings.operatorCredentials);
+    this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers, ports.namespaces, credentials);
     const isLeading = (): boolean => this.leading;
     this.#guards = new Guards({ ...ports, isLeading });
     this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });
@@ -283,10 +285,11 @@ export class Supervisor {
 
   #namespaceChanged(namespace: string | null): void {
     const isConcerned = (pool: PoolObject): boolean =>
-      (namespace === null || pool.ref.namespace === namespace) && this.#pools.policies.selects(pool);
+      (namespace === null || pool.ref.namespace === namespace) && this.#pools.policies.goesByLabels(pool);
     const ids = [...this.#pools.all].flatMap(([id, pool]) => (isConcerned(pool) ? [id] : []));
     this.#terms.leader?.policiesChanged(ids);
     this.#terms.leader?.vips.namespaceChanged(namespace);
+    this.#policies.request();
   }
 
   #tellClass(cell: ActorId, event: ClusterEvent): void {

@@ -194,7 +194,7 @@ function furnishRoutedIPs(world: World, { routedIPs, namespaces, issuers, failov
     apiVersion: 'routedip.io/v1alpha1',
     kind: 'ClusterRoutedIPClass',
     metadata: { name: 'size' },
-    spec: { ...spec, issuerClass: 'digitalocean' },
+    spec,
   });
   const mayFail = new Map<string, string>();
   for (const [index, address] of addresses.entries()) {

@@ -2,6 +2,7 @@ import type { Records, RecordTarget } from './dns.ts';
 import type { GroupRefusal } from './group-address.ts';
 import type { FirewallFound, RoutedIPSubject } from './jobs.ts';
 import type { Marks } from './marks.ts';
+import type { CredentialsRefusal } from './operator-credentials.ts';
 import type { Room } from './pool.ts';
 import type {
   ActorId,
@@ -44,6 +45,8 @@ export interface SpecObserved extends Timed {
   readonly room?: Room;
   /** Whether the object cannot go without our leave; absent where nothing depends on that. */
   readonly guarded?: boolean;
+  /** Of all but RoutedIPs: why it may not use the operator's credentials; absent when it may. */
+  readonly refusal?: CredentialsRefusal;
   /** An address that we did not make is to be deleted like one that we did; absent for false. */
   readonly deleteAdopted?: boolean;
   /** What people ask for by annotations; absent for nothing. */

@@ -1,8 +1,10 @@
 import type { Effect, FirewallPolicy, SpecObserved } from './events.ts';
 import { checkRoutedIP, type RoutedIPFact, reclaimOf, sourceOf } from './exposure.ts';
 import { isPaused } from './marks.ts';
+import { accountOf } from './policy.ts';
 import type { Exposed, Next, PoolContext } from './pool.ts';
 import { entries, listed, next, tell } from './pool.ts';
+import { isPrivate } from './provider-key.ts';
 import { servicePorts } from './service-ports.ts';
 import { unsupported } from './serving-nodes.ts';
 import type { Address, BoundAddress, ObservedService } from './types.ts';
@@ -13,10 +15,13 @@ import type { CheckedSpec, PoolSpec } from './validate.ts';
 const withExposed = (context: PoolContext, change: Partial<Exposed>): PoolContext =>
   context.exposed ? { ...context, exposed: { ...context.exposed, ...change } } : context;
 
-/** It may be deleted before its spec is valid and its credentials are there: what its class says by then of its address counts. */
-function withReclaim(context: PoolContext, reclaim: ReturnType<typeof reclaimOf>): PoolContext {
+/** It may be deleted before its spec is valid and its credentials are there: what its class says by then of its address counts. One by which it was never
+ *  served has nothing deleted. */
+function withReclaim(context: PoolContext, fact: RoutedIPFact): PoolContext {
   const { spec } = context;
+  const reclaim = reclaimOf(fact);
   if (reclaim === null || !spec?.exposes || spec.exposes.reclaim === reclaim) return context;
+  if (reclaim === 'Delete' && !isBySame(spec, fact)) return context;
   const { subject } = spec.exposes;
   return {
     ...context,
@@ -24,23 +29,29 @@ function withReclaim(context: PoolContext, reclaim: ReturnType<typeof reclaimOf>
   };
 }
 
+/** An issuer with the operator's credentials lets nobody delete what others made in their account. */
+export const letsDeleteAdopted = ({ provider, exposes }: PoolSpec): boolean =>
+  exposes?.source.kind === 'ClusterRoutedIPClass' || isPrivate(provider);
+
 /** Checks the spec together with the class. What a class that has become invalid said before goes on. */
 export function checkExposed(former: PoolContext, event: SpecObserved): { readonly context: PoolContext; readonly checked: CheckedSpec } {
   const { guarded = true, deleteAdopted = false } = event;
   const context = event.bound ? bindShown(former, event.bound) : unboundOf(former, event.conflicts);
-  const known = withExposed(context, { guarded, deleteAdopted });
-  const { barred, ...open } = event.spec as RoutedIPFact;
-  const checked = checkRoutedIP({ ...open, ...(barred && !isServedBy(context, open) && { barred }) }, event.registry);
+  const given = event.spec as RoutedIPFact;
+  const isKept = given.barred !== undefined && isServedBy(context, given);
+  const known = withExposed(context, { guarded, deleteAdopted, ...keptBy(context, isKept ? given : {}) });
+  const checked = checkRoutedIP(isKept ? unbarred(given) : given, event.registry);
   if (!checked.spec) {
     if (checked.keeps && context.spec && context.error === null)
       return {
         context: withExposed(known, { policyError: checked.error }),
         checked: { spec: keeping(context, context.spec, checked.keeps), error: null },
       };
-    const fact = event.spec as RoutedIPFact;
-    const source = sourceOf(fact);
-    const told = withReclaim(known, reclaimOf(fact));
-    return { context: withExposed(told, { reason: checked.reason, policyError: null, ...(source && { source }) }), checked };
+    const source = sourceOf(given);
+    return {
+      context: withExposed(withReclaim(known, given), { reason: checked.reason, policyError: null, ...(source && { source }) }),
+      checked,
+    };
   }
   const isLeaving = event.deleting === true;
   const moved = isLeaving ? null : movedAddress(context, checked.spec);
@@ -50,9 +61,25 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
 
 /** Whoever has an address of a class keeps it, and no other class serves him by it. After the records were lost nobody knows which one it was: then it is the present one. */
 const isServedBy = ({ spec, exposed }: PoolContext, fact: RoutedIPFact): boolean =>
-  exposed !== null && exposed.bound !== null && (!spec?.exposes || isSame(spec.exposes.source, sourceOf(fact)));
+  exposed !== null && exposed.bound !== null && (!spec?.exposes || isBySame(spec, fact));
 
-const isSame = (a: ReturnType<typeof sourceOf>, b: ReturnType<typeof sourceOf>): boolean => a?.kind === b?.kind && a?.name === b?.name;
+/** It names the class or issuer by which it was served last. Of an issuer, whose author may give it other credentials at any time, with the same ones. */
+function isBySame({ provider, exposes }: PoolSpec, fact: RoutedIPFact): boolean {
+  const { policy, operatorNamespace } = fact;
+  const isOtherAccount = policy?.kind === 'RoutedIPIssuer' && accountOf(policy, operatorNamespace)?.provider !== provider;
+  return !isOtherAccount && isSame(exposes?.source, sourceOf(fact));
+}
+
+/** Before the labels of its Namespace are known nothing is news of that. */
+function keptBy({ exposed }: PoolContext, { refusal }: Pick<RoutedIPFact, 'refusal'>): Partial<Exposed> {
+  if (refusal?.isGuess || (!refusal && !exposed?.kept)) return {};
+  return { kept: refusal ?? null };
+}
+
+const unbarred = ({ barred: _, refusal: __, ...open }: RoutedIPFact): RoutedIPFact => open;
+
+const isSame = (a: ReturnType<typeof sourceOf> | undefined, b: ReturnType<typeof sourceOf>): boolean =>
+  a?.kind === b?.kind && a?.name === b?.name;
 
 /** The last valid spec with the addresses that the RoutedIP names now: those that it named before may belong to others. */
 const keeping = ({ exposed }: PoolContext, spec: PoolSpec, ips: readonly Address[]): PoolSpec =>

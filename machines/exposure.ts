@@ -2,6 +2,7 @@ import { parseAddress } from './address.ts';
 import type { Subject } from './events.ts';
 import { asRecord, InvalidSpec, refuse, text } from './fields.ts';
 import { firewallActor } from './firewall-id.ts';
+import type { CredentialsRefusal } from './operator-credentials.ts';
 import { checkPolicy, type Policy, type PolicyObject } from './policy.ts';
 import { type ServiceRef, serviceOf } from './service.ts';
 import { type ActorId, type Address, isFields } from './types.ts';
@@ -42,13 +43,21 @@ export interface RoutedIPFact {
   readonly policy: PolicyObject | null;
   /** Why that is not for the namespace; absent when it is. What has its address already keeps it. */
   readonly barred?: string;
+  /** Set besides where that is because it would use the operator's credentials; else a selector of the class says so. */
+  readonly refusal?: CredentialsRefusal;
   readonly operatorNamespace: string;
   /** Counts the edits of the RoutedIP. */
   readonly generation: number;
 }
 
 /** Why a RoutedIP is not served. */
-export type RoutedIPReason = 'InvalidSpec' | 'ClassNotFound' | 'NamespaceNotSelected' | 'UnsupportedIssuer' | 'SecretNotFound';
+export type RoutedIPReason =
+  | 'InvalidSpec'
+  | 'ClassNotFound'
+  | 'NamespaceNotSelected'
+  | 'UnsupportedIssuer'
+  | 'SecretNotFound'
+  | CredentialsRefusal['reason'];
 
 export type CheckedRoutedIP =
   | { readonly spec: PoolSpec; readonly error: null }
@@ -74,8 +83,7 @@ class Refusal extends InvalidSpec {
 /** The name of the class or issuer that a spec asks for. */
 export type Asked =
   | { readonly kind: 'ClusterRoutedIPClass'; readonly className: string }
-  | { readonly kind: 'RoutedIPIssuer'; readonly name: string }
-  | { readonly kind: 'IssuerClass'; readonly issuerClass: string };
+  | { readonly kind: 'RoutedIPIssuer'; readonly name: string };
 
 /** What a spec asks for; null when it does not say, or says it twice. */
 export function asked(spec: unknown): Asked | null {
@@ -84,7 +92,6 @@ export function asked(spec: unknown): Asked | null {
   const all: Asked[] = [];
   if (isName(raw.className)) all.push({ kind: 'ClusterRoutedIPClass', className: raw.className });
   if (isName(issuer)) all.push({ kind: 'RoutedIPIssuer', name: issuer });
-  if (isName(raw.issuerClass)) all.push({ kind: 'IssuerClass', issuerClass: raw.issuerClass });
   return all.length === 1 ? (all[0] ?? null) : null;
 }
 
@@ -100,8 +107,6 @@ export function sourceOf({ spec, policy }: RoutedIPFact): Exposure['source'] | n
       return { kind: wanted.kind, name: wanted.className };
     case 'RoutedIPIssuer':
       return { kind: wanted.kind, name: wanted.name };
-    case 'IssuerClass':
-      return { kind: wanted.kind, name: wanted.issuerClass };
   }
 }
 
@@ -124,8 +129,10 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
   const raw = asRecord(fact.spec, 'spec');
   const ips = addresses(text(raw.routedIP, 'spec.routedIP'));
   const service = exposedService(fact, raw);
-  const wanted = asked(raw) ?? refuse('set exactly one of className, issuerRef and issuerClass');
+  const wanted = asked(raw) ?? refuse(`set exactly one of className and issuerRef${hintFor(raw)}`);
   if (!fact.policy) throw new Refusal('ClassNotFound', notFound(wanted, fact.namespace));
+  // What else is wrong with it may be right with credentials of its own.
+  if (fact.refusal) throw new Refusal(fact.refusal.reason, fact.refusal.message);
   const checked = checkPolicy(fact.policy, fact.operatorNamespace);
   if (!checked.policy) throw new Refusal(checked.reason, `${kindAndName(fact.policy)}: ${checked.error}`, ips);
   const { policy } = checked;
@@ -158,6 +165,12 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
   };
 }
 
+/** The server drops `issuerClass` of objects that were stored with it: who had it may not find it there any more. */
+const hintFor = ({ className, issuerRef }: Readonly<Record<string, unknown>>): string =>
+  className || issuerRef
+    ? ''
+    : '; issuerClass is served no more: create a RoutedIPIssuer with spec.issuerClass, and name it in issuerRef (docs/upgrading.md)';
+
 function addresses(given: string): readonly Address[] {
   if (given === '') return [];
   const parsed = parseAddress(given);
@@ -180,7 +193,7 @@ const kindAndName = ({ kind, namespace, name }: PolicyObject): string => `${kind
 const notFound = (wanted: Asked, namespace: string): string =>
   wanted.kind === 'ClusterRoutedIPClass'
     ? `there is no ClusterRoutedIPClass with className "${wanted.className}"`
-    : `there is no RoutedIPIssuer ${wanted.kind === 'RoutedIPIssuer' ? wanted.name : wanted.issuerClass} in namespace ${namespace}`;
+    : `there is no RoutedIPIssuer ${wanted.name} in namespace ${namespace}`;
 
 function usable({ provider }: Policy, registry: ProviderRegistry): ProviderFacts {
   const facts = known(registry, provider);

@@ -55,6 +55,8 @@ export interface PolicyObject {
   readonly spec: unknown;
   /** Counts its edits; absent for what stands in no object. */
   readonly generation?: number;
+  /** Of an issuer: a class names the firewall that it names, in the account that the operator itself works with. Absent for no. */
+  readonly sharesFirewall?: true;
 }
 
 export type CheckedPolicy =
@@ -127,6 +129,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
   if (election !== '' && election !== 'Youngest') refuse('electionPolicy must be Youngest');
   atLeastOne(raw.maxAddressesPerNamespace, 'maxAddressesPerNamespace');
   namespaceSelector(raw);
+  confine(object, raw, account);
   return {
     ...account,
     ...portLimits(raw),
@@ -145,6 +148,18 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     taint: taintEffect(text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
     allowCrossNamespace: raw.allowCrossNamespace === true,
   };
+}
+
+/** With the operator's credentials the author of an issuer could take rules away from any firewall of the account, or add some. */
+function confine({ kind, sharesFirewall }: PolicyObject, raw: Readonly<Record<string, unknown>>, { provider, cloud }: Account): void {
+  if (kind === 'ClusterRoutedIPClass' || provider !== cloud) return;
+  const instead = 'name a Secret in fromSecretsRef, or use a ClusterRoutedIPClass';
+  if (raw.firewallExclusive === true) refuse(`firewallExclusive is not for issuers with the operator's credentials: ${instead}`);
+  const { routedIPFirewallName: firewall } = raw;
+  if (firewall && !sharesFirewall)
+    refuse(
+      `routedIPFirewallName: with the operator's credentials an issuer opens ports in firewalls that a ClusterRoutedIPClass of ${cloud} names, and none names "${firewall}": ${instead}`,
+    );
 }
 
 /** A cloud knows no address but its own: only Jobs can assign one that the cluster gives itself. */

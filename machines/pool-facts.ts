@@ -5,13 +5,14 @@ import { begunBy, isUnderWay } from './creation.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
 import { checkExposed, observeService } from './exposing.ts';
 import { isPaused, observeMarks } from './marks.ts';
+import { refusedNow } from './operator-credentials.ts';
 import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, type Room, wanted } from './pool.ts';
 import { forgetRefusals, staff } from './pool-members.ts';
 import { hasBegun } from './quota.ts';
 import { servingStandings } from './serving-nodes.ts';
 import { standings } from './standings.ts';
 import type { Candidate, ObservedAddress, ObservedNode, ProviderID } from './types.ts';
-import { checkPoolSpec, type PoolSpec } from './validate.ts';
+import { type CheckedSpec, checkPoolSpec, type PoolSpec } from './validate.ts';
 
 /** Takes over the spec, and what people ask for by annotations. */
 export function observeSpec(before: PoolContext, event: SpecObserved): Next {
@@ -32,9 +33,7 @@ function observeRoom(context: PoolContext, told: Room | null): PoolContext {
  *  paused: its address is told of that with them, and before any grant. */
 function takeSpec(before: PoolContext, event: SpecObserved): Next {
   const context = observeMarks(before, event.marks);
-  const { context: known, checked } = context.exposed
-    ? checkExposed(context, event)
-    : { context, checked: checkPoolSpec(event.spec, event.registry) };
+  const { context: known, checked } = context.exposed ? checkExposed(context, event) : checkUnexposed(context, event);
   const { conflicts, nameOwner } = event;
   // What a spec names that is not valid nobody asks for.
   if (!checked.spec) {
@@ -66,6 +65,12 @@ function takeSpec(before: PoolContext, event: SpecObserved): Next {
   const observed = { ...known, ...named, generation: event.generation, spec, conflicts, error: null, acquiring, query };
   // What kept an address from being created is no trouble any more once none is missing.
   return next(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
+}
+
+function checkUnexposed(former: PoolContext, event: SpecObserved): { readonly context: PoolContext; readonly checked: CheckedSpec } {
+  const refusal = refusedNow(event.refusal, former.spec !== null && former.error === null);
+  const context = refusal || former.errorReason ? { ...former, errorReason: refusal?.reason ?? null } : former;
+  return { context, checked: refusal ? { spec: null, error: refusal.message } : checkPoolSpec(event.spec, event.registry) };
 }
 
 /** The address of a RoutedIP is named while nobody can tell what became of one that was to be made: that one is left to whoever finds it. */

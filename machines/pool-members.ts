@@ -3,7 +3,7 @@ import { nodeClaim } from './claims.ts';
 import { moved, NO_CONTEST, restedUntil } from './contention.ts';
 import { asBegun, isGuess, settled } from './creation.ts';
 import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts';
-import { bind } from './exposing.ts';
+import { bind, letsDeleteAdopted } from './exposing.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
 import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
@@ -307,10 +307,13 @@ const leaving = ({ left }: PoolContext, addresses: readonly Address[]): readonly
 const endRecords = ({ id }: PoolContext): Effect => ({ type: 'tell', params: { to: recordSetActor(id), event: { type: 'DELETED' } } });
 
 /** What becomes of an address whose owner is deleted. */
-function policyFor({ spec, exposed, created }: PoolContext, address: Address): RetirePolicy {
+function policyFor(context: PoolContext, address: Address): RetirePolicy {
+  const { spec, exposed, created } = context;
   if (spec?.exposes?.reclaim !== 'Delete') return 'Retain';
   if (created.includes(address)) return 'Delete';
-  return exposed?.deleteAdopted ? 'DeleteAdopted' : 'Retain';
+  // One that is retired already is at another account, and there others may have made it: what the present class or issuer says is about its own.
+  const isTheirs = context.provider === spec.provider && !context.members[address]?.retiring;
+  return exposed?.deleteAdopted && isTheirs && letsDeleteAdopted(spec) ? 'DeleteAdopted' : 'Retain';
 }
 
 /** After the records were lost: an address is bound of which nothing is known yet, so that nothing done for it could be undone. Of an object that is gone nobody would tell. */

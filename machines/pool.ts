@@ -13,6 +13,7 @@ import type { ObjectRef } from './jobs.ts';
 import { isPaused, type NotedMarks } from './marks.ts';
 import { queryOf } from './match.ts';
 import { memo } from './memo.ts';
+import type { CredentialsRefusal } from './operator-credentials.ts';
 import { serviceQueryOf } from './service.ts';
 import type { PortWarning } from './service-ports.ts';
 import type { ActorId, Address, Candidate, Family, Finding, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
@@ -28,6 +29,8 @@ export interface PoolContext {
   readonly spec: PoolSpec | null;
   /** Why the present spec is not valid; null when it is. */
   readonly error: string | null;
+  /** Of that, where it is no matter of the spec; null or absent where it is. A RoutedIP says it in `exposed`. */
+  readonly errorReason?: CredentialsRefusal['reason'] | null;
   /** What people ask for by annotations; null or absent for nothing. */
   readonly marks?: NotedMarks | null;
   /** What all the rest of this section is about; null for a FloatingIPPool. */
@@ -90,6 +93,8 @@ export interface Exposed {
   readonly source?: { readonly kind: string; readonly name: string };
   /** Why the class or issuer does not count as it is now: what it said before goes on. Null when it counts. */
   readonly policyError: string | null;
+  /** Why the class or issuer by which it keeps its address is for nobody new of its namespace; absent or null when it is. */
+  readonly kept?: CredentialsRefusal | null;
   /** The object cannot go without our leave: before that nothing is done for it. */
   readonly guarded: boolean;
   /** What is to become of the address although it was not made by us. */
@@ -170,8 +175,7 @@ export interface PoolInput {
   readonly ref: ObjectRef;
   /** Creation of the object, ms since the epoch. */
   readonly since: number;
-  /** The provider that its spec names, valid or not; absent for none that is known. A creation that is remembered is held from the start: no other pool
-   *  may create there meanwhile. */
+  /** The provider that its spec names, valid or not; absent for none that is known. A creation that is remembered is held from the start: no other pool may create there meanwhile. */
   readonly provider?: string;
   /** What the object's status remembers, when the records were lost. */
   readonly remembered?: RememberedPool;

@@ -89,10 +89,10 @@ const counted = ({ addresses }: RecordSetContext): string => (addresses.length =
 
 /** What is wrong with the record set of a NodeDNSRecordSet or of a pool, the worst first; null for nothing. */
 export function recordSetProblem(context: RecordSetContext): Finding | null {
-  const { error, outcome, without } = context;
+  const { error, errorReason, outcome, without } = context;
   switch (phaseOf(context)) {
     case 'Invalid':
-      return { reason: reasons.INVALID_SPEC, message: error ?? '' };
+      return { reason: errorReason ?? reasons.INVALID_SPEC, message: error ?? '' };
     case 'Failed':
       return outcome?.failure ? { reason: reasons.recordsReason(outcome.failure), message: recordSetError(context) ?? '' } : null;
     case 'Empty':
@@ -141,9 +141,9 @@ export function recordSetEvents(before: RecordSetContext | undefined, after: Rec
   return [invalid(before, after), trouble(before, after), done(before, after)].filter((event) => event !== null);
 }
 
-function invalid(before: RecordSetContext | undefined, { error }: RecordSetContext): ObjectEvent | null {
+function invalid(before: RecordSetContext | undefined, { error, errorReason }: RecordSetContext): ObjectEvent | null {
   if (error === null || error === before?.error) return null;
-  return { type: 'Warning', reason: reasons.INVALID_SPEC, action: 'Validate', message: error };
+  return { type: 'Warning', reason: errorReason ?? reasons.INVALID_SPEC, action: 'Validate', message: error };
 }
 
 function trouble(before: RecordSetContext | undefined, after: RecordSetContext): ObjectEvent | null {

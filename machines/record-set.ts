@@ -14,6 +14,7 @@ import type {
 } from './events.ts';
 import type { ObjectRef } from './jobs.ts';
 import { matching, queryOf } from './match.ts';
+import { type CredentialsRefusal, refusedNow } from './operator-credentials.ts';
 import type { ActorId, Address, ObservedNode } from './types.ts';
 import { type AddressType, checkRecordSetSpec, type RecordSetSpec } from './validate-record-set.ts';
 import { nameTaken, zoneActor } from './zone.ts';
@@ -25,6 +26,8 @@ export interface RecordSetContext extends RecordSetInput {
   readonly spec: RecordSetSpec | null;
   /** Why the present spec is not valid; null when it is. */
   readonly error: string | null;
+  /** Of that, where it is no matter of the spec; null or absent where it is. */
+  readonly errorReason?: CredentialsRefusal['reason'] | null;
   /** What is wanted was found out since the last load and the last change of the spec. */
   readonly isKnown: boolean;
   /** Matching nodes, and the names of those among them without an address of the wanted type. */
@@ -106,13 +109,15 @@ export const recordName = ({ target }: RecordSetContext): string => (target ? fu
 export function observeSpec(context: RecordSetContext, event: Omit<SpecObserved, 'conflicts'>): Next {
   const { generation } = event;
   if (generation < context.generation) return next(context);
-  const { spec, error } = checkRecordSetSpec(event.spec, event.registry);
-  if (!spec) return next({ ...context, generation, error, isKnown: false });
+  const refusal = refusedNow(event.refusal, context.spec !== null && context.error === null);
+  const reason = refusal || context.errorReason ? { errorReason: refusal?.reason ?? null } : {};
+  const { spec, error } = refusal ? { spec: null, error: refusal.message } : checkRecordSetSpec(event.spec, event.registry);
+  if (!spec) return next({ ...context, ...reason, generation, error, isKnown: false });
   const isSame = JSON.stringify(spec) === JSON.stringify(context.spec);
   const { target, addresses, since } = context;
   const owner = event.nameOwner ?? null;
   const named = owner !== null || context.nameOwner ? { nameOwner: owner } : {};
-  const observed = { ...context, ...named, generation, spec, error: null, isKnown: context.isKnown && isSame };
+  const observed = { ...context, ...named, ...reason, generation, spec, error: null, isKnown: context.isKnown && isSame };
   return observed.isKnown ? want(observed, { target, addresses, since, owner }) : next(observed);
 }
 

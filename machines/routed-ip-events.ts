@@ -1,3 +1,4 @@
+import { letsDeleteAdopted } from './exposing.ts';
 import type { FirewallContext } from './firewall.ts';
 import { firewallOf } from './firewall-id.ts';
 import { lossOf } from './firewall-lost.ts';
@@ -12,6 +13,7 @@ export function ownerEvents(before: PoolContext | undefined, after: PoolContext)
   return [
     ...serviceEvents(before?.exposed ?? null, after.exposed),
     ...classEvents(before, after),
+    ...adoptedEvents(before, after),
     ...groupEvents(before?.exposed ?? null, after.exposed),
     ...addressEvents(before, after),
   ];
@@ -29,13 +31,27 @@ function classEvents(before: PoolContext | undefined, { exposed, spec }: PoolCon
   const { clampedFrom = null, perNode } = spec?.exposes ?? {};
   const isClamped = clampedFrom !== null && clampedFrom !== (before?.spec?.exposes?.clampedFrom ?? null);
   const error = exposed?.policyError ?? null;
+  const kept = exposed?.kept;
   const isBroken = error !== null && error !== before?.exposed?.policyError;
   return [
     ...(isClamped
       ? [warning('PerNodeIPLimitClamped', `perNodeIPLimit is ${clampedFrom}, but a node of this provider holds ${perNode} at most`)]
       : []),
     ...(isBroken ? [warning('InvalidSpec', `${error}; what it said before goes on`)] : []),
+    ...(kept && kept.message !== before?.exposed?.kept?.message
+      ? [warning(kept.reason, `${kept.message}; the address that it has stays`)]
+      : []),
   ];
+}
+
+/** An annotation that does nothing. */
+function adoptedEvents(before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] {
+  const isIgnored = ({ spec, exposed }: PoolContext): boolean =>
+    exposed?.deleteAdopted === true && spec !== null && !letsDeleteAdopted(spec);
+  const { source } = after.spec?.exposes ?? {};
+  if (!source || !isIgnored(after) || (before && isIgnored(before))) return [];
+  const message = `routedip.io/delete-adopted does nothing: ${source.kind} ${source.name} uses the operator's credentials`;
+  return [warning('DeleteAdoptedIgnored', message)];
 }
 
 function groupEvents(before: Exposed | null, { refusal }: Exposed): readonly ObjectEvent[] {
@@ -58,7 +74,8 @@ export function releaseEvent(
   { atOnce, deleted }: { readonly atOnce: boolean; readonly deleted: boolean },
 ): ObjectEvent {
   const { address, origin, claimed, inDoubtUntil } = context;
-  const wasToGo = spec?.exposes?.reclaim === 'Delete' && (origin === 'Created' || exposed?.deleteAdopted === true);
+  const isOurs = origin === 'Created' || (exposed?.deleteAdopted === true && spec !== null && letsDeleteAdopted(spec));
+  const wasToGo = spec?.exposes?.reclaim === 'Delete' && isOurs;
   const action = 'Release';
   if (atOnce && (wasToGo || claimed.length > 0 || inDoubtUntil !== null || state === 'Assigning')) {
     const message = `${address} was let go by force: what is left of it at the provider, and in its firewall, is yours to remove`;

@@ -204,7 +204,7 @@ export const verified = <C extends Omit<PoolCondition, 'type'>>({ unverified }: 
 
 function problemOf(view: PoolView): Finding | null {
   const { context } = view;
-  if (context.error !== null) return { reason: 'InvalidSpec', message: context.error };
+  if (context.error !== null) return { reason: context.errorReason ?? 'InvalidSpec', message: context.error };
   return (
     hold(view) ??
     awaitsResume(view) ??

@@ -39,7 +39,8 @@ export async function sceneOf(session: Session, changes: readonly Change[]): Pro
     if (service) services.set(`${namespace}/${name}`, service);
   }
   const vips = needsGroups(allPolicies, changes) ? await vipSceneOf(session, changes) : null;
-  const selecting = [...allPolicies, ...(vips?.groups ?? []), ...changes].some(({ spec }) => fields(spec).namespaceSelector !== undefined);
+  const isAsked = ({ spec }: { readonly spec?: unknown }): boolean => fields(spec).namespaceSelector !== undefined || isWithoutSecret(spec);
+  const selecting = [...allPolicies, ...(vips?.groups ?? []), ...changes].some(isAsked);
   const wantsPods = all.some(({ spec }) => text(fields(fields(spec).match).podLabel) || text(fields(fields(spec).match).podNamespace));
   return {
     nodes,
@@ -60,6 +61,9 @@ const labelled = (object: unknown): readonly [string, Readonly<Record<string, st
   const { name, labels } = fields(fields(object).metadata);
   return [text(name), Object.fromEntries(Object.entries(fields(labels)).map(([key, value]) => [key, text(value)]))];
 };
+
+/** An issuer whose namespace may use the operator's credentials or not. */
+const isWithoutSecret = (spec: unknown): boolean => fields(spec).issuerClass !== undefined && fields(spec).fromSecretsRef === undefined;
 
 const isPool = ({ kind }: Wish): boolean => POOLS.some(({ KIND }) => KIND === kind);
 

@@ -137,6 +137,7 @@ describe('docs/conditions.md', () => {
       'machines/virtual-ip-status.ts',
       'machines/exposing.ts',
       'machines/exposure.ts',
+      'machines/operator-credentials.ts',
       'machines/service-ports.ts',
       'machines/policy.ts',
       'machines/quota.ts',

@@ -34,6 +34,8 @@ export interface Options {
   readonly inspectViewerUrl?: string;
   readonly digitaloceanAddressApi: 'reserved_ips' | 'floating_ips';
   readonly maxAddressesPerNamespace?: number;
+  /** Namespaces that may use the operator's credentials, `*` for all. */
+  readonly allowOperatorCredentials?: readonly string[];
   readonly rateLimitPerMinute?: number;
   readonly rateLimitPerHour?: number;
   readonly backoffFast?: readonly number[];
@@ -206,6 +208,10 @@ function flags(): Option[] {
       '--max-addresses-per-namespace',
       'addresses that may be made for one namespace and kept, retained ones included (default: no limit)',
     ),
+    new Option(
+      '--allow-operator-credentials <namespaces>',
+      `namespaces whose RoutedIPIssuers may use the operator's token, comma-separated, * for all; those labelled routedip.io/allow-operator-credentials=true may too; once given, even empty, FloatingIPPools and NodeDNSRecordSets are for the same namespaces only (default: none; these kinds everywhere)`,
+    ).argParser(checked(namespaces)),
     count('--rate-limit-per-minute', 'request budget per DigitalOcean token and minute (default 250)'),
     count('--rate-limit-per-hour', 'request budget per DigitalOcean token and hour (default 5000)'),
     table('--backoff-fast', 'delays between retries of transient errors (default 1s,1s,5s,5s,10s,10s,10s,1m,1m,1m,1m,1m,5m)'),
@@ -258,6 +264,14 @@ function controllers(text: string): readonly Controller[] {
 }
 
 const isController = (name: string): boolean => CONTROLLERS.some((known) => known === name);
+
+/** Empty for none. */
+function namespaces(text: string): readonly string[] {
+  const names = text.split(',').flatMap((name) => name.trim() || []);
+  const wrong = names.find((name) => !/^(\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$/.test(name));
+  if (wrong !== undefined) throw new Error(`"${wrong}" is no name of a namespace; * stands for all`);
+  return names;
+}
 
 function lease(text: string): { readonly namespace: string; readonly name: string } {
   const [, namespace, name] = /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(text) ?? [];

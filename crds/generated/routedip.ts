@@ -15,8 +15,8 @@ export const RULES = [
   },
   {
     path: 'spec',
-    rule: '(has(self.className) ? 1 : 0) + (has(self.issuerRef) ? 1 : 0) + (has(self.issuerClass) ? 1 : 0) == 1',
-    message: 'set exactly one of className, issuerRef and issuerClass',
+    rule: 'has(self.className) != has(self.issuerRef)',
+    message: 'set exactly one of className and issuerRef',
   },
   {
     path: 'spec.routedIP',
@@ -63,16 +63,11 @@ export interface RoutedIP {
 export interface RoutedIPSpec {
   /**
    * Class that provides the address: the `spec.className` of a ClusterRoutedIPClass, not the name of that object.
-   * Exactly one of className, issuerRef and issuerClass is set.
+   * Exactly one of className and issuerRef is set.
    */
   readonly className?: string;
-  /** RoutedIPIssuer that provides the address. Exactly one of className, issuerRef and issuerClass is set. */
+  /** RoutedIPIssuer that provides the address. Exactly one of className and issuerRef is set. */
   readonly issuerRef?: IssuerRef;
-  /**
-   * Deprecated, use issuerRef. Stands for a RoutedIPIssuer of this provider with the default of every field. Only
-   * digitalocean is implemented; the others are reported as UnsupportedIssuer.
-   */
-  readonly issuerClass?: IssuerClass;
   /**
    * IPv4 address that exists already, without leading zeros. It is never replaced by another one. Empty or absent means
    * that an address is taken from the class. Cannot change once an address is bound (`status.routedIP`).
@@ -85,17 +80,11 @@ export interface RoutedIPSpec {
   readonly serviceRef: ServiceRef;
 }
 
-/** RoutedIPIssuer that provides the address. Exactly one of className, issuerRef and issuerClass is set. */
+/** RoutedIPIssuer that provides the address. Exactly one of className and issuerRef is set. */
 export interface IssuerRef {
   /** Name of a RoutedIPIssuer in the namespace of the RoutedIP. */
   readonly name: string;
 }
-
-/**
- * Deprecated, use issuerRef. Stands for a RoutedIPIssuer of this provider with the default of every field. Only
- * digitalocean is implemented; the others are reported as UnsupportedIssuer.
- */
-export type IssuerClass = 'digitalocean' | 'aws' | 'gce';
 
 /**
  * Service to which the address leads. Nodes of its ready endpoints may hold the address, and its ports are opened in
@@ -188,16 +177,13 @@ export type AddressOrigin = 'Found' | 'Created' | 'IPGroup';
 
 /** Class or issuer that is used, or would be. */
 export interface ClassInUse {
-  /** Kind of the object; IssuerClass when `spec.issuerClass` stands for one. */
+  /** Kind of the object; IssuerClass of a RoutedIP that had the former field `spec.issuerClass`. */
   readonly kind: ClassKind;
-  /**
-   * Name of the object, or the value of `spec.issuerClass`. Of a class that is not there the `spec.className` that is
-   * asked for.
-   */
+  /** Name of the object. Of a class that is not there the `spec.className` that is asked for. */
   readonly name: string;
 }
 
-/** Kind of the object; IssuerClass when `spec.issuerClass` stands for one. */
+/** Kind of the object; IssuerClass of a RoutedIP that had the former field `spec.issuerClass`. */
 export type ClassKind = 'ClusterRoutedIPClass' | 'RoutedIPIssuer' | 'IssuerClass';
 
 /**

@@ -91,7 +91,11 @@ export class DefinitionController {
     const versions = at(definition, 'spec', 'versions');
     const served = (Array.isArray(versions) ? versions : []).filter(isObject).filter((version) => version.served === true);
     registry.removeKind(String(at(definition, 'spec', 'group')), String(at(definition, 'spec', 'names', 'plural')));
-    for (const version of served) registry.add(resourceOf(definition, version));
+    for (const version of served) {
+      const kind = resourceOf(definition, version);
+      registry.add(kind);
+      this.#prune(kind);
+    }
     if (at(definition, 'status', 'acceptedNames') !== undefined) return;
     const status = {
       conditions: [
@@ -105,6 +109,15 @@ export class DefinitionController {
     };
     const patch = { type: 'application/merge-patch+json', body: { status } };
     this.#api.patch(resource, undefined, definition.metadata.name ?? '', patch, { subresource: 'status' });
+  }
+
+  /** A real server keeps what is stored, and drops from it what the definition does not know whenever it reads it. */
+  #prune({ storage, storageVersion, group, version, schema }: Resource): void {
+    if (!schema || storageVersion !== `${group}/${version}`) return;
+    for (const { object } of this.#api.store.list(storage).entries) {
+      const pruned = copy(object);
+      if (schema.prune?.(pruned)) this.#api.store.put(storage, pruned);
+    }
   }
 
   #withdraw(definition: KubeObject): void {

@@ -20,6 +20,8 @@ export interface ObjectSchema {
   /** Removes unknown fields from `object` and fills in defaults.
    *  @throws ApiError 400 when there are unknown fields and `fieldValidation` is Strict. */
   accept(object: KubeObject, options: { fieldValidation?: string | undefined; warnings?: string[] }): void;
+  /** Removes the unknown fields alone, and answers whether there were any; absent for built-in kinds, whose schemas never change. */
+  prune?(object: KubeObject): boolean;
   /** The violated rules; `old` is the object before an update. */
   validate(object: KubeObject, old: KubeObject | undefined, options: { subresource?: string | undefined; minor?: number }): Cause[];
 }

@@ -4,7 +4,7 @@ import type { Call } from '../../simulator/digitalocean/call-log.ts';
 import { digitalOceanZone } from '../e2e/zones.ts';
 import { SHOWS_ALL } from '../support/extent.ts';
 import { type Metered, openMetered } from '../support/metered.ts';
-import { service, servicePort } from './routed-world.ts';
+import { CLASS_NAME, service, servicePort } from './routed-world.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -262,6 +262,14 @@ describe('while a namespace changes the ports of its Services again and again', 
       await addFirewall(`${namespace}-${name}`);
       const spec = { issuerClass: 'digitalocean', region: 'nyc3', routedIPFirewallName: `${namespace}-${name}` };
       world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace, name, spec });
+      // An issuer with the operator's credentials opens ports in firewalls of classes, where an administrator lets it.
+      world.namespaces.set(namespace, { 'routedip.io/allow-operator-credentials': 'true' });
+      const { routedIPFirewallName } = spec;
+      world.cluster.setPolicy({
+        kind: 'ClusterRoutedIPClass',
+        name: `${namespace}-${name}`,
+        spec: { className: CLASS_NAME, routedIPFirewallName },
+      });
       world.cluster.setService(namespace, name, service(nodes));
       const wanted = { issuerRef: { name }, serviceRef: { serviceName: name } };
       return world.cluster.setPool({ kind: 'RoutedIP', namespace, name, spec: wanted });

@@ -89,7 +89,7 @@ test('what is shown of classes leaves the event loop to others, and names all us
   const clock = pausingClock(virtual, PAUSE_MS);
   const asked = perMoment(clock);
   const pools = new ObservedPools();
-  const spec = { className: 'c', issuerClass: 'digitalocean' };
+  const spec = { className: 'c' };
   pools.policies.put(object('ClusterRoutedIPClass', 'c', spec));
   for (const each of routedIPs.toReversed()) pools.put(each);
   const createsAt = pools.createsAt.bind(pools);

@@ -65,7 +65,8 @@ describe('a class for some namespaces', () => {
     world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'own', spec: { issuerClass: PROVIDER, region: 'nyc3' } });
     world.setNode(node('a'), node('b'));
     world.setWeb('shop', ['a', 'b']);
-    world.namespaces.set('web', { team: 'others' });
+    const opened = { 'routedip.io/allow-operator-credentials': 'true' };
+    world.namespaces.set('web', { ...opened, team: 'others' });
     await world.leader();
     const ref = world.setRoutedIP('shop', { className: null, issuerRef: { name: 'own' } });
     await world.stable(ref);

@@ -68,9 +68,11 @@ describe('a firewall of many that a new leader takes over', () => {
     const world = open({ pauseMs: 5 * PAUSE_MS });
     world.setNode(...nodes);
     const names = nodes.map((each) => each.name);
+    world.openNamespace();
     const first = await world.leader();
     const refs = names.slice(0, FIREWALLS).map((name, index) => {
       world.provider.cloud.addFirewall(name, []);
+      world.setClass({ routedIPFirewallName: name }, name);
       const spec = { issuerClass: PROVIDER, region: 'nyc3', routedIPFirewallName: name };
       world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name, spec });
       world.setWeb(name, names);

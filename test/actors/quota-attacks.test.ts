@@ -12,6 +12,7 @@ function prepare(world: RoutedWorld, ofClass = {}, ofOther = {}): void {
   world.setClass({ routedIPFirewallName: '', ...ofClass });
   const spec = { issuerClass: PROVIDER, region: 'nyc3', ...ofOther };
   world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'other', spec });
+  world.openNamespace();
   world.setNode(...NODES);
   for (const name of NAMES) world.setWeb(name, NAMES);
 }

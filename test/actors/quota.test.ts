@@ -121,6 +121,7 @@ describe('a namespace that may keep two addresses', () => {
   test('does not get both of two addresses for one place that are asked for at once, be it by two classes or issuers', async ({ open }) => {
     const world = open(limited(1));
     prepare(world, ['a', 'b', 'c']);
+    world.openNamespace();
     world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'one', spec: { issuerClass: PROVIDER, region: 'nyc3' } });
     world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'two', spec: { issuerClass: PROVIDER, region: 'nyc3' } });
     await world.leader();

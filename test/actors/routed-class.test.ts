@@ -163,7 +163,7 @@ describe('a class', () => {
 describe('a spec is refused', () => {
   const cases: [string, { readonly [field: string]: Json }, string][] = [
     ['className and issuerRef together', { issuerRef: { name: 'mine' } }, 'exactly one of className'],
-    ['className and issuerClass together', { issuerClass: 'digitalocean' }, 'exactly one of className'],
+    ['the former issuerClass', { className: '', issuerClass: 'digitalocean' }, 'issuerClass is served no more'],
     ['neither className nor issuerRef', { className: '' }, 'exactly one of className'],
     ['an address with a number above 255', { routedIP: '999.1.1.1' }, 'routedIP must be an IPv4 address'],
     ['letters around an address', { routedIP: 'x1.2.3.4y' }, 'routedIP must be an IPv4 address'],

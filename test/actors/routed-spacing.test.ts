@@ -93,6 +93,7 @@ describe('RoutedIPs of a class with a cool-off of 20 s', () => {
   test('do not wait for those of an issuer, nor those for them', async ({ open }) => {
     const world = open();
     const issuer = { issuerClass: 'digitalocean', region: 'nyc3', assignmentCoolOffSeconds: 20 };
+    world.openNamespace();
     world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'other', spec: issuer });
     const { refs, assigned } = await served(world);
     world.setNode(node('at-else', { createdAt: 9 }), node('to-else', { createdAt: 1 }));

@@ -58,6 +58,11 @@ export class RoutedWorld extends World {
     return this.cluster.setPool({ kind: 'RoutedIP', namespace: 'web', name, spec });
   }
 
+  /** An administrator lets the issuers of a namespace use the operator's credentials. */
+  openNamespace(name = 'web'): void {
+    this.namespaces.set(name, { 'routedip.io/allow-operator-credentials': 'true' });
+  }
+
   /** Nodes of the cluster, and the machines behind them. */
   setNode(...nodes: readonly ObservedNode[]): void {
     this.provider.cloud.addNode(...nodes.map(({ providerID }) => providerID as ProviderID));

@@ -27,6 +27,27 @@ describe('the login of Redis', () => {
   });
 });
 
+describe('the namespaces that may use the operator’s credentials', () => {
+  const namedBy = (...argv: readonly string[]) => parseCommandLine(argv, {}, '0.0.0')?.options.allowOperatorCredentials;
+  afterEach(() => {
+    vi.restoreAllMocks();
+    process.exitCode = undefined;
+  });
+
+  test('are those that are named, or all; none of an empty list, which is another thing than no list', () => {
+    expect(namedBy('--allow-operator-credentials=web, shop')).toEqual(['web', 'shop']);
+    expect(namedBy('--allow-operator-credentials', '*')).toEqual(['*']);
+    expect(namedBy('--allow-operator-credentials=')).toEqual([]);
+    expect(namedBy()).toBeUndefined();
+  });
+
+  test.each(['Web', 'a_b', 'web,-', 'web*', 'a'.repeat(64)])('are not called %s', (names) => {
+    const told = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(namedBy(`--allow-operator-credentials=${names}`)).toBeUndefined();
+    expect([process.exitCode, String(told.mock.calls)]).toEqual([2, expect.stringContaining('is no name of a namespace')]);
+  });
+});
+
 describe('the controllers', () => {
   const controllersOf = (...argv: readonly string[]) => parseCommandLine(argv, {}, '0.0.0')?.options.controllers;
   afterEach(() => {

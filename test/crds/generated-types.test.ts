@@ -46,7 +46,7 @@ describe('the types generated from the CRDs', () => {
   test.each([
     ['floatingippools.yaml', RULES, 'ips or desiredIPs must be provided'],
     ['nodednsrecordsets.yaml', RECORD_SET_RULES, 'invalid dnsRecordSet specification'],
-    ['routedips.yaml', ROUTED_IP_RULES, 'set exactly one of className, issuerRef and issuerClass'],
+    ['routedips.yaml', ROUTED_IP_RULES, 'set exactly one of className and issuerRef'],
     ['routedipissuers.yaml', ISSUER_RULES, 'nodePortRange must be'],
     ['clusterroutedipclasses.yaml', CLASS_RULES, 'className cannot change'],
   ])('carry every CEL message of %s', (file, rules, one) => {

@@ -25,30 +25,51 @@ describe('what provides the address of a RoutedIP', () => {
   test.each([
     [{ className: 'c' }, { kind: 'ClusterRoutedIPClass', className: 'c' }],
     [{ issuerRef: { name: 'i' } }, { kind: 'RoutedIPIssuer', name: 'i' }],
-    [{ issuerClass: 'digitalocean' }, { kind: 'IssuerClass', issuerClass: 'digitalocean' }],
     [
       { className: '', issuerRef: { name: 'i' } },
       { kind: 'RoutedIPIssuer', name: 'i' },
     ],
   ])('is what %o names', (spec, expected) => expect(asked(spec)).toEqual(expected));
 
-  test.each([
-    [{}],
-    [null],
-    [{ className: 'c', issuerRef: { name: 'i' } }],
-    [{ className: 'c', issuerClass: 'digitalocean' }],
-    [{ issuerRef: {} }],
-  ])('is not known of %o', (spec) => expect(asked(spec)).toBeNull());
+  test.each([[{}], [null], [{ className: 'c', issuerRef: { name: 'i' } }], [{ issuerClass: 'digitalocean' }], [{ issuerRef: {} }]])(
+    'is not known of %o',
+    (spec) => expect(asked(spec)).toBeNull(),
+  );
 
-  test('may be a provider alone, with the defaults of an issuer', () => {
-    const policy = { kind: 'IssuerClass', namespace: 'web', name: 'digitalocean', spec: { issuerClass: 'digitalocean' } };
-    const given = fact({ className: undefined, issuerClass: 'digitalocean' }, {}, { policy });
-    expect(accepted(given)).toMatchObject({ provider: 'digitalocean', exposes: { firewall: null, reclaim: 'Retain', perNode: 1 } });
-  });
+  test.each([[{ issuerClass: 'digitalocean' }], [{}]])(
+    'is no provider alone, as it once could be: of %o it is said how to mend it',
+    (given) =>
+      expect(check(fact({ className: undefined, ...given }, {}, { policy: null }))).toMatchObject({
+        reason: 'InvalidSpec',
+        error: expect.stringMatching(/^set exactly one of className and issuerRef; issuerClass is served no more: create a RoutedIPIssuer/),
+      }),
+  );
 
   test.each(['aws', 'gce'])('may not be %s, which is not implemented', (issuerClass) => {
-    const policy = { kind: 'IssuerClass', namespace: 'web', name: issuerClass, spec: { issuerClass } };
-    expect(check(fact({ className: undefined, issuerClass }, {}, { policy }))).toMatchObject({ reason: 'UnsupportedIssuer' });
+    const policy = { kind: 'RoutedIPIssuer', namespace: 'web', name: 'own', spec: { issuerClass } };
+    expect(check(fact({ className: undefined, issuerRef: { name: 'own' } }, {}, { policy }))).toMatchObject({
+      reason: 'UnsupportedIssuer',
+    });
+  });
+
+  describe('with the credentials of the operator', () => {
+    const refusal = { reason: 'OperatorCredentialsNotAllowed', message: 'not here' } as const;
+    const policy = {
+      kind: 'RoutedIPIssuer',
+      namespace: 'web',
+      name: 'own',
+      spec: { issuerClass: 'digitalocean', firewallExclusive: true },
+    };
+
+    test('is refused for that, before anything else is said of it', () =>
+      expect(check(fact({}, {}, { policy, barred: refusal.message, refusal }))).toMatchObject({
+        reason: 'OperatorCredentialsNotAllowed',
+        error: 'not here',
+        keeps: null,
+      }));
+
+    test('keeps what it said before when it asks for too much', () =>
+      expect(check(fact({ routedIP: '192.0.2.10' }, {}, { policy }))).toMatchObject({ reason: 'InvalidSpec', keeps: ['192.0.2.10'] }));
   });
 
   test('is waited for while there is none of that name', () =>

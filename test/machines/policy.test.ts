@@ -161,6 +161,31 @@ describe('an issuer', () => {
     expect(checkIssuer({ issuerClass })).toMatchObject({ reason: 'UnsupportedIssuer', error: expect.stringContaining(issuerClass) }),
   );
 
+  describe('with the credentials of the operator', () => {
+    const shares = (change: object) =>
+      checkPolicy(
+        { kind: 'RoutedIPIssuer', namespace: 'web', name: 'mine', spec: { issuerClass: 'digitalocean', ...change }, sharesFirewall: true },
+        OPERATOR,
+      );
+
+    test('takes no rule of others out of a firewall', () => {
+      for (const checked of [checkIssuer({ firewallExclusive: true }), shares({ firewallExclusive: true, routedIPFirewallName: 'edge' })])
+        expect(checked).toMatchObject({ reason: 'InvalidSpec', error: expect.stringContaining('firewallExclusive is not for issuers') });
+    });
+
+    test('opens ports in firewalls that a class names, and in no others', () => {
+      expect(accepted(shares({ routedIPFirewallName: 'edge' })).firewall).toBe('edge');
+      expect(checkIssuer({ routedIPFirewallName: 'edge' })).toMatchObject({ error: expect.stringContaining('none names "edge"') });
+    });
+
+    test('is not what an issuer has that names a Secret, nor a class', () => {
+      const change = { firewallExclusive: true, routedIPFirewallName: 'edge' };
+      expect(accepted(checkIssuer({ ...change, fromSecretsRef: [{ name: 'do' }] })).exclusive).toBe(true);
+      const spec = { className: 'digitalocean.com/floating-ip', ...change };
+      expect(accepted(checkPolicy({ kind: 'ClusterRoutedIPClass', namespace: '', name: 'floating', spec }, OPERATOR)).exclusive).toBe(true);
+    });
+  });
+
   test('reads Secrets of its own namespace, and of no other', () => {
     expect(accepted(checkIssuer({ fromSecretsRef: [{ name: 'do' }] })).secrets).toEqual([
       { namespace: 'web', name: 'do', optional: false },

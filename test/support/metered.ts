@@ -10,6 +10,7 @@ import { type VirtualClock, virtualClock } from '../../adapters/memory/clock.ts'
 import { type MemoryCluster, memoryCluster } from '../../adapters/memory/cluster.ts';
 import { memoryDirectory } from '../../adapters/memory/directory.ts';
 import { memoryLease } from '../../adapters/memory/leadership.ts';
+import { type MemoryNamespaces, memoryNamespaces } from '../../adapters/memory/namespaces.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
@@ -35,6 +36,7 @@ export interface Metered {
   readonly cloud: DigitalOceanSimulator;
   readonly budget: MemoryBudget;
   readonly cluster: MemoryCluster;
+  readonly namespaces: MemoryNamespaces;
   /** Errors and warnings of the operator. */
   readonly log: readonly string[];
   /** Adds Ready nodes with their droplets, that a pool of the same group matches. */
@@ -72,6 +74,7 @@ export async function openMetered({ rateLimit = LIMIT, ...options }: Omit<Simula
   const store = memoryStore();
   const queues = memoryQueues(clock);
   const cluster = memoryCluster({ queryOf });
+  const namespaces = memoryNamespaces();
   const process = cluster.process();
   const supervisor = new Supervisor({
     charts: charts(DEFAULT_SETTINGS, () => 1),
@@ -83,6 +86,7 @@ export async function openMetered({ rateLimit = LIMIT, ...options }: Omit<Simula
     leadership: memoryLease(clock).contender('metered'),
     source: process,
     writer: process,
+    namespaces,
     providers: memoryDirectory({ [PROVIDER]: { facts: FACTS, provider: traffic.provider } }),
     observers: [],
     settings: DEFAULT_SETTINGS,
@@ -105,6 +109,7 @@ export async function openMetered({ rateLimit = LIMIT, ...options }: Omit<Simula
     cloud,
     budget,
     cluster,
+    namespaces,
     log,
     nodes: (group, ...names) => {
       for (const name of names) droplets.set(name, cloud.addDroplet({ name, region: 'nyc3' }).id);

@@ -116,6 +116,7 @@ export class Month extends World {
     // Only a class whose Jobs do all of it has a name of its own.
     const className = name === STANDING ? 'digitalocean.com/floating-ip' : `example.com/${name}`;
     const issuer = { issuerClass: 'digitalocean', fromSecretsRef: name === STANDING ? [] : [{ name }], ...spec };
+    this.namespaces.set('web', { 'routedip.io/allow-operator-credentials': 'true' });
     this.#policies.push(
       this.cluster.setPolicy({ kind: 'ClusterRoutedIPClass', name, spec: { className, ...spec } }),
       this.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name, spec: issuer }),

@@ -127,7 +127,6 @@ export const describeRoutedIPKinds = (running: () => Server): void => {
       const wishes = [
         { routedIP: '255.255.255.255', serviceRef: { name: 'web', namespace: 'other' } },
         { className: undefined, issuerRef: { name: 'a' } },
-        { className: undefined, issuerClass: 'gce' },
       ];
       for (const [index, spec] of wishes.entries()) {
         const object = named(`accepted-${index}`, routedIP(spec));

@@ -27,6 +27,8 @@ export class SeenClasses {
   /** RoutedIPs, by uid, that came to name what could not be used, or what nobody had served them by before: it has said nothing of them yet. With what they had been served by;
    *  null for nothing. */
   readonly #untold = new Map<string, Kind | null>();
+  /** RoutedIPs, by uid, that have named another one before, and were not served by the present one yet: until then what it says deletes nothing. With what they named before. */
+  readonly #coming = new Map<string, Kind>();
   /** RoutedIPs that are deleted, by uid: what is said from then on is too late, for whoever has heard of it. With the address that each had got by then, and whether its class
    *  has said since that this stays. */
   readonly #deleted = new Map<string, { readonly address: Json | undefined; mayStay: boolean }>();
@@ -62,10 +64,18 @@ export class SeenClasses {
   #name(object: PoolObject): void {
     const { uid } = object.ref;
     const kind = kindNamedIn(object);
-    if (this.#named.get(uid) === kind) return;
+    if (this.#isServed(object, kind)) this.#coming.delete(uid);
+    const former = this.#named.get(uid);
+    if (former === kind) return;
+    if (former !== undefined) this.#coming.set(uid, former);
     this.#named.set(uid, kind);
     if (this.#unusable.has(kind)) this.#noteUnlessServed(uid, kind);
     else this.#untold.delete(uid);
+  }
+
+  #isServed({ status }: PoolObject, kind: Kind): boolean {
+    const { class: shown, error, state } = fieldsOf(status);
+    return state === 'Stable' && error === undefined && fieldsOf(shown).name === this.#seen.get(kind)?.ref.name;
   }
 
   #noteUnlessServed(uid: string, kind: Kind): void {
@@ -94,19 +104,24 @@ export class SeenClasses {
     return this.#deleted.get(uid)?.mayStay === true;
   }
 
-  /** Whatever has been heard of what the RoutedIP names. */
+  /** As `mayDelete`, and what the RoutedIP names has said so since it names it and is served by it. Before that, what another one said of it may go on. */
   mustDelete(object: PoolObject): boolean {
-    return this.mayDelete(object) && !this.#untold.has(object.ref.uid);
+    const { uid } = object.ref;
+    return this.mayDelete(object) && !this.#untold.has(uid) && !this.#coming.has(uid);
   }
 
   /** The address was made for it, as its status says, or as was seen of one that was deleted before that. As long as its class has said nothing of it, what the one says that
    *  served it may go on. */
   mayDelete(object: PoolObject, isMade = false): boolean {
-    const isOurs = isMade || isAdopting(object.marks) || fieldsOf(object.status).addressOrigin === 'Created';
-    return isOurs && [kindNamedIn(object), this.#untold.get(object.ref.uid) ?? null].some((kind) => this.#saysDelete(kind));
-  }
-
-  #saysDelete(kind: Kind | null): boolean {
-    return kind !== null && fieldsOf(this.#seen.get(kind)?.spec).routedIPReclaimPolicy === 'Delete';
+    const { uid } = object.ref;
+    const said = [kindNamedIn(object), this.#untold.get(uid), this.#coming.get(uid)].map((kind) => this.#seen.get(kind ?? ''));
+    const isOurs = isMade || fieldsOf(object.status).addressOrigin === 'Created';
+    return said.some((policy) => saysDelete(policy) && (isOurs || (isAdopting(object.marks) && letsDeleteAdopted(policy))));
   }
 }
+
+const saysDelete = (policy: PoolObject | undefined): policy is PoolObject => fieldsOf(policy?.spec).routedIPReclaimPolicy === 'Delete';
+
+/** With the operator's credentials an issuer has nothing deleted that others made. */
+const letsDeleteAdopted = ({ ref, spec }: PoolObject): boolean =>
+  ref.kind !== 'RoutedIPIssuer' || fieldsOf(spec).fromSecretsRef !== undefined;

@@ -42,6 +42,7 @@ export const customSchema = (names: { kind: string; version: string }, openAPIV3
   const known = withMetadata(checked);
   return {
     structure: () => checked,
+    prune: (object) => prune(object, known).length > 0,
     accept: (object, options) => {
       const unknown = prune(object, known);
       if (unknown.length > 0 && options.fieldValidation === 'Strict') throw unknownFieldsError(names.kind, names.version, unknown);

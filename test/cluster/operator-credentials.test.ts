@@ -1,0 +1,3 @@
+import { operatorCredentialsScenarios } from '../e2e/operator-credentials.scenario.ts';
+
+operatorCredentialsScenarios();

@@ -1,0 +1,3 @@
+import { operatorCredentialsScenarios } from './operator-credentials.scenario.ts';
+
+operatorCredentialsScenarios();
