@@ -94,9 +94,10 @@ export class SeenClasses {
     return this.#deleted.get(uid)?.mayStay === true;
   }
 
-  /** Whatever has been heard of what the RoutedIP names. */
+  /** Whatever has been heard of what the RoutedIP names. One that has no address and asks for none may still get the one that is being made for it. */
   mustDelete(object: PoolObject): boolean {
-    return this.mayDelete(object) && !this.#untold.has(object.ref.uid);
+    const isToBeMade = [object.status, object.spec].every((each) => !fieldsOf(each).routedIP);
+    return this.mayDelete(object, isToBeMade) && !this.#untold.has(object.ref.uid);
   }
 
   /** The address was made for it, as its status says, or as was seen of one that was deleted before that. As long as its class has said nothing of it, what the one says that
