@@ -104,10 +104,12 @@ export class SeenClasses {
     return this.#deleted.get(uid)?.mayStay === true;
   }
 
-  /** As `mayDelete`, and what the RoutedIP names has said so since it names it and is served by it. Before that, what another one said of it may go on. */
+  /** As `mayDelete`, and what the RoutedIP names has said so since it names it and is served by it. Before that, what another one said of it may go on. One that has no address
+   *  and asks for none may still get the one that is being made for it. */
   mustDelete(object: PoolObject): boolean {
     const { uid } = object.ref;
-    return this.mayDelete(object) && !this.#untold.has(uid) && !this.#coming.has(uid);
+    const isToBeMade = [object.status, object.spec].every((each) => !fieldsOf(each).routedIP);
+    return this.mayDelete(object, isToBeMade) && !this.#untold.has(uid) && !this.#coming.has(uid);
   }
 
   /** The address was made for it, as its status says, or as was seen of one that was deleted before that. As long as its class has said nothing of it, what the one says that
