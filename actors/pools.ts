@@ -1,3 +1,4 @@
+import type { Adoption } from '../machines/adoption.ts';
 import type { ClusterFact } from '../machines/events.ts';
 import { checkRoutedIP } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
@@ -7,7 +8,7 @@ import type { Standing } from '../machines/precedence.ts';
 import { creationAt } from '../machines/rebuild.ts';
 import { boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
-import { type ActorId, type Address, type BoundAddress, FINALIZER, MOVE_TO } from '../machines/types.ts';
+import { type ActorId, type Address, type BoundAddress, FINALIZER, MOVE_TO, type ObservedAddress } from '../machines/types.ts';
 import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
 import { isNameKey } from '../machines/zone.ts';
 import { addressesIn, Claims, type ClaimsPorts, namedProvider, registryFor } from './claims.ts';
@@ -18,6 +19,7 @@ import type { PoolObject } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
 import type { Namespaces } from './ports/namespaces.ts';
 import type { ActorRecord } from './ports.ts';
+import type { Settings } from './settings.ts';
 
 /** First part of the ids of the actors that objects of a kind own. */
 const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };
@@ -36,6 +38,8 @@ export const isRecordSet = (id: ActorId): boolean => id.startsWith('dns/');
 /** The pools, the record sets of nodes and their facts as last observed, whoever leads: a new leader starts from here. */
 export class ObservedPools {
   readonly policies: ObservedPolicies;
+  /** Behind the nodes of the cluster; null before they are seen. */
+  machines: ReadonlySet<string> | null = null;
   readonly #pools = new Map<ActorId, PoolObject>();
   readonly #facts = new Map<ActorId, ClusterFact>();
   readonly #hindrances = new Map<ActorId, string>();
@@ -49,8 +53,17 @@ export class ObservedPools {
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
-  constructor(operatorNamespace = 'default', providers: ClaimsPorts['providers'] = { all: {} }, namespaces?: Namespaces) {
+  /** What every FloatingIPPool may take of what it lists; its annotation may only say less. */
+  readonly #adopt: Settings['adopt'];
+
+  constructor(
+    operatorNamespace = 'default',
+    providers: ClaimsPorts['providers'] = { all: {} },
+    namespaces?: Namespaces,
+    adopt: Settings['adopt'] = 'any',
+  ) {
     this.policies = new ObservedPolicies(operatorNamespace, namespaces);
+    this.#adopt = adopt;
     this.#directory = providers;
     this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell) });
   }
@@ -88,9 +101,13 @@ export class ObservedPools {
     readonly marks?: Marks;
     readonly deleting?: boolean;
     readonly bound?: BoundAddress;
+    readonly adoption?: Adoption;
   } {
     const marks = marksOn(pool);
-    if (pool.ref.kind !== 'RoutedIP') return { spec: pool.spec, ...(marks && { marks }) };
+    if (pool.ref.kind !== 'RoutedIP') {
+      const adoption = this.#adopt === 'unassigned' || isCareful(pool) ? 'Unassigned' : null;
+      return { spec: pool.spec, ...(marks && { marks }), ...(adoption && { adoption }) };
+    }
     const { finalizers = [], annotations = {} } = pool.marks ?? {};
     const bound = boundIn(pool.status);
     const guarded = finalizers.includes(FINALIZER);
@@ -114,6 +131,13 @@ export class ObservedPools {
   recordedBeside(pool: ActorId): ReadonlySet<Address> {
     const others = [...this.#pools.keys()].filter((id) => id !== pool);
     return new Set(others.flatMap((id) => recordedIn(this.#recordsOf(id)?.get(id))));
+  }
+
+  /** The same, with where it is as far as the nodes of the cluster tell. */
+  placed(observed: ObservedAddress): ObservedAddress {
+    const { providerID, place } = observed;
+    if (providerID === null || place === 'Unsaid' || this.machines?.has(providerID)) return observed;
+    return { ...observed, place: this.machines === null ? 'Unseen' : 'Outside' };
   }
 
   fact(pool: ActorId): ClusterFact | null {
@@ -231,6 +255,10 @@ const matchOf = ({ ref, spec }: PoolObject): string =>
 
 /** `"true"`: an address that we did not make is deleted, too, where the policy deletes. */
 const DELETE_ADOPTED = 'routedip.io/delete-adopted';
+/** On a FloatingIPPool: `unassigned` leaves addresses where they are that it lists and that are on machines outside of this cluster. */
+const ADOPT = 'routedip.io/adopt';
+/** The pool asks for that. What it does not understand is not to have it take more. */
+const isCareful = ({ marks }: PoolObject): boolean => (marks?.annotations[ADOPT] ?? 'any') !== 'any';
 /** `"true"`: the RoutedIP goes at once, whatever stays at the provider. */
 export const FORCE_RELEASE = 'routedip.io/force-release';
 

@@ -19,7 +19,7 @@ import { providerOf, usersOf } from './provider-of.ts';
 import type { Quota } from './quota.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
-import { firewallNews, news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
+import { firewallNews, news, placesIn, readUntilKnown, type Versions, versionsOf } from './truth.ts';
 
 export interface ProviderListsPorts {
   readonly cells: Cells;
@@ -147,10 +147,18 @@ export class ProviderLists {
 
   /** Tells the addresses of a cell what a complete list says of them, where it differs from what they believe. */
   tellAddresses(cell: ActorId, listed: ProviderList, versions: Versions | null): void {
-    const { cells } = this.#ports;
-    for (const { to, observed } of news(cells.recordsOf(cell) ?? new Map(), listed, versions)) {
+    const { cells, pools } = this.#ports;
+    for (const { to, observed } of news(cells.recordsOf(cell) ?? new Map(), listed, versions, (each) => pools.placed(each))) {
       cells.tell(to, { type: 'ADDRESS_OBSERVED', observed });
     }
+  }
+
+  /** Tells addresses that were never their owners' that a machine on which they are is a node by now, or not any more. */
+  tellPlaces(): void {
+    const { cells, pools } = this.#ports;
+    for (const cell of cells.all.values())
+      for (const { to, observed } of placesIn(cell.records, (each) => pools.placed(each)))
+        cells.tell(to, { type: 'ADDRESS_OBSERVED', observed });
   }
 
   /** Tells a pool what was listed last, as far as it concerns it: its own addresses, and those of others on the nodes that it sees. A pool that knew all addresses of
@@ -161,7 +169,9 @@ export class ProviderLists {
     if (list)
       cells.tellFact(id, {
         type: 'PROVIDER_OBSERVED',
-        addresses: partOf(list, ownAddresses(pool, cells.recordsOf(id)?.get(id)), pools.fact(id)?.nodes ?? []),
+        addresses: partOf(list, ownAddresses(pool, cells.recordsOf(id)?.get(id)), pools.fact(id)?.nodes ?? []).map((each) =>
+          pools.placed(each),
+        ),
       });
   }
 

@@ -17,6 +17,8 @@ export interface Settings extends JobSettings {
   readonly leftQueuesEveryMs: number;
   /** Addresses that one namespace may keep, those included whose object is gone; null for as many as it likes. */
   readonly maxAddressesPerNamespace: number | null;
+  /** What FloatingIPPools take that they list and that was never their own: `unassigned` leaves it on machines outside of this cluster. */
+  readonly adopt: 'any' | 'unassigned';
   /** Jobs of one provider that run at once in this process: a hanging call holds a place. */
   readonly jobsAtOnce: number;
   /** How long a leader keeps the lease while the store does not answer it: then another one may have it. */
@@ -37,6 +39,7 @@ export const DEFAULT_SETTINGS: Settings = {
   sweepEveryMs: 5_000,
   leftQueuesEveryMs: 1_800_000,
   maxAddressesPerNamespace: null,
+  adopt: 'any',
   jobsAtOnce: 200,
   storePatienceMs: 15_000,
   shutdownGraceMs: 28_000,

@@ -90,7 +90,7 @@ export class Supervisor {
     this.#ports = ports;
     this.#alarms = new Alarms(ports.clock);
     this.#storeHealth = new StoreHealth(ports);
-    this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers, ports.namespaces);
+    this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers, ports.namespaces, ports.settings.adopt);
     const isLeading = (): boolean => this.leading;
     this.#guards = new Guards({ ...ports, isLeading });
     this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });

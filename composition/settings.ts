@@ -11,5 +11,6 @@ export const settingsOf = (options: Options): Settings => ({
   // As long as others would wait for a leader that is gone.
   storePatienceMs: options.leaseDuration,
   maxAddressesPerNamespace: options.maxAddressesPerNamespace ?? null,
+  adopt: options.adopt,
   callDeadlineMs: options.callDeadline ?? DEFAULT_SETTINGS.callDeadlineMs,
 });

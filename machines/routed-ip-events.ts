@@ -1,3 +1,4 @@
+import { isOwn } from './adoption.ts';
 import type { FirewallContext } from './firewall.ts';
 import { firewallOf } from './firewall-id.ts';
 import { lossOf } from './firewall-lost.ts';
@@ -53,7 +54,7 @@ function addressEvents(before: PoolContext | undefined, after: PoolContext): rea
 /** What became of an address whose RoutedIP is deleted. `atOnce`: it ended the moment it was told to, with nothing awaited. */
 export function releaseEvent({ spec, exposed }: PoolContext, { context, state }: AddressView, atOnce: boolean): ObjectEvent {
   const { address, origin, claimed, inDoubtUntil } = context;
-  const goes = spec?.exposes?.reclaim === 'Delete' && (origin === 'Created' || exposed?.deleteAdopted === true);
+  const goes = spec?.exposes?.reclaim === 'Delete' && (origin === 'Created' || (exposed?.deleteAdopted === true && isOwn(context)));
   const action = 'Release';
   if (atOnce && (goes || claimed.length > 0 || inDoubtUntil !== null || state === 'Assigning')) {
     const message = `${address} was let go by force: what is left of it at the provider, and in its firewall, is yours to remove`;
