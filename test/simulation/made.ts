@@ -39,6 +39,11 @@ export class Made {
     );
   }
 
+  /** Before and after whatever people do. */
+  look(): void {
+    this.#adoption.look();
+  }
+
   /** Those that may be asked for addresses, and whether they take what is on other machines. */
   #adopting(): readonly Owner[] {
     const { pools, routed, history } = this.#stage;
@@ -111,12 +116,13 @@ export class Made {
     this.restore();
     const wanted = new Set(this.claimants().flatMap(({ addresses }) => addresses));
     for (const { address, providerID } of cloud.addresses())
-      if (providerID !== null && (!wanted.has(address) || this.#isKept(providerID))) cloud.moveByHand(address, null);
+      if (providerID !== null && (!wanted.has(address) || this.#isKept(address, providerID))) cloud.moveByHand(address, null);
   }
 
   /** On a machine outside of the cluster, where not everybody may take it: whoever has it there lets it go. */
-  #isKept(providerID: string): boolean {
-    return !this.#stage.world.cluster.machines().includes(providerID) && this.#adopting().some(({ mayTake }) => !mayTake);
+  #isKept(address: Address, providerID: string): boolean {
+    if (this.#stage.world.cluster.machines().includes(providerID) || this.#adopting().every(({ mayTake }) => mayTake)) return false;
+    return !this.#adoption.hasShown(this.owners().get(address) ?? '', address);
   }
 
   restore(): void {

@@ -153,6 +153,7 @@ export class Simulation implements Stage {
   /** Before and after each edit. */
   #lookAround(): void {
     this.#keepers.look(this.made.claiming(), this.world.clock.monotonic());
+    this.made.look();
   }
 
   async #happen({ in: domain, what }: Step): Promise<void> {

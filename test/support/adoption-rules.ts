@@ -1,13 +1,18 @@
+import type { PoolObject } from '../../actors/ports/cluster.ts';
 import { isOwn } from '../../machines/adoption.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
+import { rememberedPool } from '../../machines/rebuild.ts';
+import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
 import { providerIDOf, type World } from './world.ts';
 
 /** How long what was decided may still take effect, virtual ms: somebody may attach the address to another machine between the last look and the call, a Node may be deleted and
  *  a class changed once an address was granted a node, and a Job may wait for its Pod. */
 const STALE_MS = { look: 30_000, grant: 150_000, job: 400_000 } as const;
+
+export type AdoptionRule = 'takes nothing off machines outside of the cluster';
 
 export interface Owner {
   readonly ref: ObjectRef;
@@ -18,11 +23,13 @@ export interface Owner {
 
 /** Nobody takes an address off a machine outside of the cluster that was never its own, unless he may. */
 export class AdoptionRules {
-  readonly violations: { readonly rule: string; readonly at: number; readonly text: string }[] = [];
+  readonly violations: { readonly rule: AdoptionRule; readonly at: number; readonly text: string }[] = [];
   readonly #world: World;
   readonly #owners: () => readonly Owner[];
   /** What was an object's own once: `<uid> <address>`. */
   readonly #own = new Set<string>();
+  /** What the status of an object has shown to be. */
+  readonly #shown = new Set<string>();
   /** When an object was last seen to be free to take anything, by uid. */
   readonly #freeAt = new Map<string, number>();
   /** Since when a machine that is none of the cluster's has been none, and since when it has had the address. */
@@ -56,7 +63,10 @@ export class AdoptionRules {
 
   /** Before and after whatever people do, and after every turn. */
   look(): void {
-    for (const { ref, mayTake } of this.#owners()) if (mayTake) this.#freeAt.set(ref.uid, this.#now);
+    for (const { ref, mayTake } of this.#owners()) {
+      if (mayTake) this.#freeAt.set(ref.uid, this.#now);
+      for (const address of ownIn(this.#world.cluster.pool(ref))) this.#shown.add(`${ref.uid} ${address}`);
+    }
     for (const context of this.#addresses()) if (isOwn(context)) this.#own.add(`${this.#uidOf(context)} ${context.address}`);
     const nodes = new Set(this.#world.cluster.machines());
     const held = this.#world.provider.cloud.addresses().flatMap(({ providerID }) => providerID ?? []);
@@ -91,7 +101,25 @@ export class AdoptionRules {
     const since = Math.max(outsideSince, this.#heldSince.get(address) ?? 0);
     const isLate = this.#now - since <= stale || this.#now - (this.#freeAt.get(owner.ref.uid) ?? Number.NEGATIVE_INFINITY) <= STALE_MS.job;
     if (isLate) return;
-    const text = `${address} is taken off ${holder} by ${owner.ref.name}`;
-    this.violations.push({ rule: 'takes nothing off machines outside of the cluster', at: this.#now, text });
+    this.#note('takes nothing off machines outside of the cluster', `${address} is taken off ${holder} by ${owner.ref.name}`);
   }
+
+  #note(rule: AdoptionRule, text: string): void {
+    this.violations.push({ rule, at: this.#now, text });
+  }
+
+  /** Its status has shown that the address was its own: nothing holds up its failover. */
+  hasShown(uid: string, address: Address): boolean {
+    return this.#shown.has(`${uid} ${address}`);
+  }
+}
+
+/** The addresses of which the status says that they are its own. */
+function ownIn(object: PoolObject | null): readonly Address[] {
+  if (!object) return [];
+  const remember = object.ref.kind === 'RoutedIP' ? rememberedRoutedIP : rememberedPool;
+  const { addresses, created } = remember(object.status, 0, 0);
+  return (Object.keys(addresses) as Address[]).filter((address) =>
+    isOwn({ origin: created.includes(address) ? 'Created' : 'Found', epoch: 0, ...addresses[address] }),
+  );
 }
