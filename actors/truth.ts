@@ -1,6 +1,6 @@
 import type { FirewallContext } from '../machines/firewall.ts';
 import { showsLoss } from '../machines/firewall-lost.ts';
-import { isElsewhere } from '../machines/ip.ts';
+import { isSeenOtherwise } from '../machines/ip.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { FirewallFound } from '../machines/jobs.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
@@ -57,7 +57,7 @@ export const placesIn = (
     const { address, region, holder, place } = context;
     if (holder === null || !place || place === 'Unsaid') return [];
     const observed = placed({ address, region, providerID: holder, locked: false });
-    return isElsewhere(context, observed) ? [{ to, observed }] : [];
+    return isSeenOtherwise(context, observed) ? [{ to, observed }] : [];
   });
 
 export const versionsOf = (cells: readonly (Records | null)[]): Versions =>
@@ -76,7 +76,7 @@ export function news(
     const context = record.snapshot.context as unknown as AddressContext;
     const listed = byAddress.get(context.address);
     const observed = listed ? placed(listed) : null;
-    const isKnown = observed !== null && !isElsewhere(context, observed) && context.failure?.kind !== 'NotFound';
+    const isKnown = observed !== null && !isSeenOtherwise(context, observed) && context.failure?.kind !== 'NotFound';
     return isKnown ? [] : [{ to, observed }];
   });
 }

@@ -100,12 +100,13 @@ export const mayTryElsewhere = (context: AddressContext): boolean =>
 
 /** The fact differs from what we believe. A locked address is on its way: its next report counts. */
 export function differs(context: AddressContext, event: AnyAddressEvent): boolean {
-  if (event.type === 'ADDRESS_OBSERVED') return event.observed === null || (!event.observed.locked && isElsewhere(context, event.observed));
+  if (event.type === 'ADDRESS_OBSERVED')
+    return event.observed === null || (!event.observed.locked && isSeenOtherwise(context, event.observed));
   return event.type === 'xstate.done.actor.find' && event.output.providerID !== context.holder;
 }
 
 /** Where one is that was never its owner's says whether it may be taken: a machine may have become a node meanwhile. */
-export const isElsewhere = (context: AddressContext, { providerID, place }: ObservedAddress): boolean =>
+export const isSeenOtherwise = (context: AddressContext, { providerID, place }: ObservedAddress): boolean =>
   providerID !== context.holder || (!isOwn(context) && (place ?? 'Free') !== context.place);
 
 export const reappears = (context: AddressContext, event: AnyAddressEvent): boolean =>
