@@ -2,6 +2,7 @@ import { type FirewallContext, isUnused } from '../machines/firewall.ts';
 import { firewallOf, isFirewall } from '../machines/firewall-id.ts';
 import { isWatched } from '../machines/firewall-lost.ts';
 import type { Verification } from '../machines/jobs.ts';
+import { addressActor } from '../machines/pool.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import { verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
@@ -166,13 +167,12 @@ export class ProviderLists {
   tellList(id: ActorId, pool: PoolObject): void {
     const { cells, pools } = this.#ports;
     const list = this.#lists.get(this.providerOf(pool));
-    if (list)
-      cells.tellFact(id, {
-        type: 'PROVIDER_OBSERVED',
-        addresses: partOf(list, ownAddresses(pool, cells.recordsOf(id)?.get(id)), pools.fact(id)?.nodes ?? []).map((each) =>
-          pools.placed(each),
-        ),
-      });
+    if (!list) return;
+    const records = cells.recordsOf(id);
+    const part = partOf(list, ownAddresses(pool, records?.get(id)), pools.fact(id)?.nodes ?? []);
+    // Those that run are told by themselves where they are: a Node that goes is to be no news of a list.
+    const addresses = part.map((each) => (records?.has(addressActor(id, each.address)) ? each : pools.placed(each)));
+    cells.tellFact(id, { type: 'PROVIDER_OBSERVED', addresses });
   }
 
   /** The key of the provider that it works with; empty for none. */
