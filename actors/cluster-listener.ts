@@ -62,6 +62,10 @@ export function clusterListener({ pools, guards, policies, evacuations, projecto
       pools.putHindrance(ref, why);
       projector.hindered(actorOf(ref));
     },
+    machinesObserved: (machines) => {
+      pools.machines = machines;
+      leader()?.machinesChanged();
+    },
     evacuationsObserved: (nodes) => evacuations.observed(nodes),
     clusterObserved: (ref, fact) => {
       pools.putFact(ref, fact);

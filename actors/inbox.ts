@@ -1,4 +1,5 @@
-import { type ActorId, fieldsOf } from '../machines/types.ts';
+import type { JobName } from '../machines/jobs.ts';
+import { type ActorId, fieldsOf, type ObservedAddress } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
 import { cellOf, termOf } from './charts.ts';
 import type { TimerData } from './dispatch.ts';
@@ -18,6 +19,8 @@ export interface InboxPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly observers: readonly Observer[];
+  /** Where a job found an address, as far as the nodes of the cluster tell. */
+  readonly placed: (observed: ObservedAddress) => ObservedAddress;
   /** The cell was told to resume in this term: what it waits for is its own. */
   readonly hasResumed: (cell: ActorId) => boolean;
   /** Has the actor ask again for what it waits for. */
@@ -145,11 +148,15 @@ export class Inbox {
     const event =
       'error' in outcome
         ? { type: `xstate.error.actor.${invokeId}`, error: outcome.error }
-        : { type: `xstate.done.actor.${invokeId}`, output: outcome.output };
+        : { type: `xstate.done.actor.${invokeId}`, output: this.#outputOf(invokeId, outcome.output) };
     const isAwaited = this.#ports.cells.recordsOf(cellOf(actor))?.get(actor)?.waiting[invokeId]?.commandId === commandId;
     const step = await this.#hear({ to: actor, event, fence: { key: invokeId, commandId } });
     this.#ports.answered(actor, commandId, step.kind === 'done' && isAwaited && 'output' in outcome ? outcome.output : null);
     return step;
+  }
+
+  #outputOf(invokeId: string, output: unknown): unknown {
+    return invokeId === ('find' satisfies JobName) ? this.#ports.placed(output as ObservedAddress) : output;
   }
 
   /** A timer that ended before its cell resumes would have it decide on what it remembers: resuming sets it anew, and this one is void then. */

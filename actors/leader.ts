@@ -113,6 +113,7 @@ export class Leader {
       ...ports,
       term,
       cells: this.#cells,
+      placed: (observed) => ports.pools.placed(observed),
       hasResumed: (cell) => this.#started.has(cell) || this.#orphans.has(cell) || !isPool(cell),
       resume: (actor) => this.#resume(actor),
       answered: (actor, commandId, output) => this.#lists.answered(actor, commandId, output),
@@ -245,6 +246,11 @@ export class Leader {
       const fact = this.#ports.pools.fact(id);
       return fact && this.#started.has(id) ? { type: 'CLUSTER_OBSERVED', ...fact } : null;
     });
+  }
+
+  /** Nodes have come or gone: what is on their machines may be taken now, or not any more. */
+  machinesChanged(): void {
+    if (this.#cells.isOpen) this.#lists.tellPlaces();
   }
 
   providerChanged(key: string): void {

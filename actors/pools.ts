@@ -1,3 +1,4 @@
+import type { Adoption } from '../machines/adoption.ts';
 import type { ClusterFact } from '../machines/events.ts';
 import { checkRoutedIP, reclaimOf } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
@@ -8,7 +9,7 @@ import type { Standing } from '../machines/precedence.ts';
 import { creationAt } from '../machines/rebuild.ts';
 import { boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
-import { type ActorId, type Address, type BoundAddress, FINALIZER, MOVE_TO } from '../machines/types.ts';
+import { type ActorId, type Address, type BoundAddress, FINALIZER, MOVE_TO, type ObservedAddress } from '../machines/types.ts';
 import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
 import { isNameKey } from '../machines/zone.ts';
 import { addressesIn, Claims, type ClaimsPorts, namedProvider, registryFor } from './claims.ts';
@@ -19,6 +20,7 @@ import { ObservedPolicies } from './policies.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
 import type { Namespaces } from './ports/namespaces.ts';
+import type { Settings } from './settings.ts';
 
 /** First part of the ids of the actors that objects of a kind own. */
 const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };
@@ -37,6 +39,8 @@ export const isRecordSet = (id: ActorId): boolean => id.startsWith('dns/');
 /** The pools, the record sets of nodes and their facts as last observed, whoever leads: a new leader starts from here. */
 export class ObservedPools {
   readonly policies: ObservedPolicies;
+  /** Behind the nodes of the cluster; null before they are seen. */
+  machines: ReadonlySet<string> | null = null;
   readonly #pools = new Map<ActorId, PoolObject>();
   readonly #facts = new Map<ActorId, ClusterFact>();
   readonly #hindrances = new Map<ActorId, string>();
@@ -50,13 +54,18 @@ export class ObservedPools {
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
+  /** What every FloatingIPPool may take of what it lists; its annotation may only say less. */
+  readonly #adopt: Settings['adopt'];
+
   constructor(
     operatorNamespace = 'default',
     providers: ClaimsPorts['providers'] = { all: {} },
     namespaces?: Namespaces,
     credentials?: OperatorCredentials,
+    adopt: Settings['adopt'] = 'any',
   ) {
     this.policies = new ObservedPolicies(operatorNamespace, namespaces, credentials);
+    this.#adopt = adopt;
     this.#directory = providers;
     this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell) });
   }
@@ -95,11 +104,13 @@ export class ObservedPools {
     readonly marks?: Marks;
     readonly deleting?: boolean;
     readonly bound?: BoundAddress;
+    readonly adoption?: Adoption;
   } {
     const marks = marksOn(pool);
     if (pool.ref.kind !== 'RoutedIP') {
       const refusal = this.policies.refusalOfPool(pool);
-      return { spec: pool.spec, ...(marks && { marks }), ...(refusal && { refusal }) };
+      const adoption = this.#adopt === 'unassigned' || isCareful(pool) ? 'Unassigned' : null;
+      return { spec: pool.spec, ...(marks && { marks }), ...(refusal && { refusal }), ...(adoption && { adoption }) };
     }
     const { finalizers = [], annotations = {} } = pool.marks ?? {};
     const bound = boundIn(pool.status);
@@ -125,6 +136,13 @@ export class ObservedPools {
     const object = this.#pools.get(id);
     if (object?.ref.kind !== 'RoutedIP' || !object.deleting || boundAddress(object.status) !== address) return false;
     return reclaimOf(this.policies.factOf(object)) === 'Retain';
+  }
+
+  /** The same, with where it is as far as the nodes of the cluster tell. */
+  placed(observed: ObservedAddress): ObservedAddress {
+    const { providerID, place } = observed;
+    if (providerID === null || place === 'Unsaid' || this.machines?.has(providerID)) return observed;
+    return { ...observed, place: this.machines === null ? 'Unseen' : 'Outside' };
   }
 
   fact(pool: ActorId): ClusterFact | null {
@@ -237,6 +255,10 @@ const matchOf = ({ ref, spec }: PoolObject): string =>
 
 /** `"true"`: an address that we did not make is deleted, too, where the policy deletes. */
 const DELETE_ADOPTED = 'routedip.io/delete-adopted';
+/** On a FloatingIPPool: `unassigned` leaves addresses where they are that it lists and that are on machines outside of this cluster. */
+const ADOPT = 'routedip.io/adopt';
+/** The pool asks for that. What it does not understand is not to have it take more. */
+const isCareful = ({ marks }: PoolObject): boolean => (marks?.annotations[ADOPT] ?? 'any') !== 'any';
 /** `"true"`: the RoutedIP goes at once, whatever stays at the provider. */
 export const FORCE_RELEASE = 'routedip.io/force-release';
 

@@ -1,3 +1,4 @@
+import { adoptionEvents } from '../machines/adoption.ts';
 import { isUntilChanged, UNTIL_CHANGED } from '../machines/backoff.ts';
 import { failureReason, textAbout } from '../machines/failure.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
@@ -33,7 +34,7 @@ export function eventsOf({ chart, before, after }: Transition): readonly Cluster
   if (chart === 'ip') return addressEvents(before, after);
   if (chart !== 'pool') return [];
   const [was, is] = [before?.snapshot.context as never, after.snapshot.context as never];
-  return [...poolEvents(was, is), ...nodeEvents(was, is), ...markEvents(was, is), ...ownerEvents(was, is)];
+  return [...poolEvents(was, is), ...nodeEvents(was, is), ...adoptionEvents(was, is), ...markEvents(was, is), ...ownerEvents(was, is)];
 }
 
 function addressEvents(former: ActorRecord | null, record: ActorRecord): readonly ClusterEvent[] {

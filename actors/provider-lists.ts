@@ -2,6 +2,7 @@ import { type FirewallContext, isUnused } from '../machines/firewall.ts';
 import { firewallOf, isFirewall } from '../machines/firewall-id.ts';
 import { isWatched } from '../machines/firewall-lost.ts';
 import type { Verification } from '../machines/jobs.ts';
+import { addressActor } from '../machines/pool.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import { verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
@@ -19,7 +20,7 @@ import { providerOf, usersOf } from './provider-of.ts';
 import type { Quota } from './quota.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
-import { firewallNews, news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
+import { firewallNews, news, placesIn, readUntilKnown, type Versions, versionsOf } from './truth.ts';
 
 export interface ProviderListsPorts {
   readonly cells: Cells;
@@ -147,10 +148,18 @@ export class ProviderLists {
 
   /** Tells the addresses of a cell what a complete list says of them, where it differs from what they believe. */
   tellAddresses(cell: ActorId, listed: ProviderList, versions: Versions | null): void {
-    const { cells } = this.#ports;
-    for (const { to, observed } of news(cells.recordsOf(cell) ?? new Map(), listed, versions)) {
+    const { cells, pools } = this.#ports;
+    for (const { to, observed } of news(cells.recordsOf(cell) ?? new Map(), listed, versions, (each) => pools.placed(each))) {
       cells.tell(to, { type: 'ADDRESS_OBSERVED', observed });
     }
+  }
+
+  /** Tells addresses that were never their owners' that a machine on which they are is a node by now, or not any more. */
+  tellPlaces(): void {
+    const { cells, pools } = this.#ports;
+    for (const cell of cells.all.values())
+      for (const { to, observed } of placesIn(cell.records, (each) => pools.placed(each)))
+        cells.tell(to, { type: 'ADDRESS_OBSERVED', observed });
   }
 
   /** Tells a pool what was listed last, as far as it concerns it: its own addresses, and those of others on the nodes that it sees. A pool that knew all addresses of
@@ -158,11 +167,12 @@ export class ProviderLists {
   tellList(id: ActorId, pool: PoolObject): void {
     const { cells, pools } = this.#ports;
     const list = this.#lists.get(this.providerOf(pool));
-    if (list)
-      cells.tellFact(id, {
-        type: 'PROVIDER_OBSERVED',
-        addresses: partOf(list, ownAddresses(pool, cells.recordsOf(id)?.get(id)), pools.fact(id)?.nodes ?? []),
-      });
+    if (!list) return;
+    const records = cells.recordsOf(id);
+    const part = partOf(list, ownAddresses(pool, records?.get(id)), pools.fact(id)?.nodes ?? []);
+    // Those that run are told by themselves where they are: a Node that goes is to be no news of a list.
+    const addresses = part.map((each) => (records?.has(addressActor(id, each.address)) ? each : pools.placed(each)));
+    cells.tellFact(id, { type: 'PROVIDER_OBSERVED', addresses });
   }
 
   /** The key of the provider that it works with; empty for none. */

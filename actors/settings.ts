@@ -19,6 +19,8 @@ export interface Settings extends JobSettings {
   readonly maxAddressesPerNamespace: number | null;
   /** Namespaces that may use the operator's credentials besides those that their labels open, `*` for all; null where nothing is said of that. */
   readonly operatorCredentials: readonly string[] | null;
+  /** What FloatingIPPools take that they list and that was never their own: `unassigned` leaves it on machines outside of this cluster. */
+  readonly adopt: 'any' | 'unassigned';
   /** Jobs of one provider that run at once in this process: a hanging call holds a place. */
   readonly jobsAtOnce: number;
   /** How long a leader keeps the lease while the store does not answer it: then another one may have it. */
@@ -40,6 +42,7 @@ export const DEFAULT_SETTINGS: Settings = {
   leftQueuesEveryMs: 1_800_000,
   maxAddressesPerNamespace: null,
   operatorCredentials: null,
+  adopt: 'any',
   jobsAtOnce: 200,
   storePatienceMs: 15_000,
   shutdownGraceMs: 28_000,

@@ -92,7 +92,7 @@ export class Supervisor {
     this.#alarms = new Alarms(ports.clock);
     this.#storeHealth = new StoreHealth(ports);
     const credentials = new OperatorCredentials(ports.namespaces ?? NO_NAMESPACES, ports.settings.operatorCredentials);
-    this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers, ports.namespaces, credentials);
+    this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers, ports.namespaces, credentials, ports.settings.adopt);
     const isLeading = (): boolean => this.leading;
     this.#guards = new Guards({ ...ports, isLeading });
     this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });

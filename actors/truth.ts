@@ -1,5 +1,6 @@
 import type { FirewallContext } from '../machines/firewall.ts';
 import { showsLoss } from '../machines/firewall-lost.ts';
+import { isSeenOtherwise } from '../machines/ip.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { FirewallFound } from '../machines/jobs.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
@@ -45,6 +46,20 @@ export async function readUntilKnown(
   return null;
 }
 
+/** What addresses have to hear that were never their owners' and may not be taken where they are: those that are somewhere else by now, since nodes have come or gone. */
+export const placesIn = (
+  records: Records,
+  placed: (observed: ObservedAddress) => ObservedAddress,
+): readonly { readonly to: ActorId; readonly observed: ObservedAddress }[] =>
+  [...records].flatMap(([to, record]) => {
+    if (record.chart !== 'ip') return [];
+    const context = record.snapshot.context as unknown as AddressContext;
+    const { address, region, holder, place } = context;
+    if (holder === null || !place || place === 'Unsaid') return [];
+    const observed = placed({ address, region, providerID: holder, locked: false });
+    return isSeenOtherwise(context, observed) ? [{ to, observed }] : [];
+  });
+
 export const versionsOf = (cells: readonly (Records | null)[]): Versions =>
   new Map(cells.flatMap((records) => [...(records ?? [])].map(([actor, { version }]) => [actor, version] as const)));
 
@@ -54,12 +69,14 @@ export function news(
   records: Records,
   { byAddress }: ProviderList,
   versions: Versions | null,
+  placed: (observed: ObservedAddress) => ObservedAddress,
 ): readonly { readonly to: ActorId; readonly observed: ObservedAddress | null }[] {
   return [...records].flatMap(([to, record]) => {
     if (record.chart !== 'ip' || (versions && !isUndisturbed(record, versions.get(to)))) return [];
-    const { address, holder, failure } = record.snapshot.context as unknown as AddressContext;
-    const observed = byAddress.get(address) ?? null;
-    const isKnown = observed !== null && observed.providerID === holder && failure?.kind !== 'NotFound';
+    const context = record.snapshot.context as unknown as AddressContext;
+    const listed = byAddress.get(context.address);
+    const observed = listed ? placed(listed) : null;
+    const isKnown = observed !== null && !isSeenOtherwise(context, observed) && context.failure?.kind !== 'NotFound';
     return isKnown ? [] : [{ to, observed }];
   });
 }

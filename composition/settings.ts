@@ -12,5 +12,6 @@ export const settingsOf = (options: Options): Settings => ({
   storePatienceMs: options.leaseDuration,
   maxAddressesPerNamespace: options.maxAddressesPerNamespace ?? null,
   operatorCredentials: options.allowOperatorCredentials ?? null,
+  adopt: options.adopt,
   callDeadlineMs: options.callDeadline ?? DEFAULT_SETTINGS.callDeadlineMs,
 });

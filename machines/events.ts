@@ -1,3 +1,4 @@
+import type { Adoption } from './adoption.ts';
 import type { Records, RecordTarget } from './dns.ts';
 import type { GroupRefusal } from './group-address.ts';
 import type { FirewallFound, RoutedIPSubject } from './jobs.ts';
@@ -14,6 +15,7 @@ import type {
   ObservedAddress,
   ObservedNode,
   ObservedService,
+  Place,
   ProviderID,
 } from './types.ts';
 import type { ProviderRegistry } from './validate.ts';
@@ -55,6 +57,8 @@ export interface SpecObserved extends Timed {
   readonly deleting?: boolean;
   /** The address that it has got, as its status says, and whether we made it; absent for none. */
   readonly bound?: BoundAddress;
+  /** Which addresses a FloatingIPPool takes that it lists; absent for any. What a RoutedIP takes its class says. */
+  readonly adoption?: Adoption;
 }
 
 /** The nodes that a pool's selectors let through, as of now.
@@ -179,6 +183,8 @@ export interface NodeGranted extends Timed {
   readonly node: NodeRef;
   /** True while the pool spaces its assignments: a failed one gives its grant back. */
   readonly spaced: boolean;
+  /** It was never its owner's, and may not be taken from where somebody else needs it: it is looked at once more before anything is sent. Absent for false. */
+  readonly looks?: true;
 }
 
 export type RetirePolicy = 'Retain' | 'Delete' | 'DeleteAdopted';
@@ -198,6 +204,8 @@ export interface Ready extends Timed {
   readonly address: Address;
   readonly holder: ProviderID | null;
   readonly region: string;
+  /** Where it is, as long as it was never its owner's; absent for one that is. */
+  readonly adopts?: Place;
 }
 
 /** The provider confirmed the address on the node. `moved` false when it sat there already. */
@@ -223,6 +231,8 @@ export interface Failed extends Timed {
 export interface Gone extends Timed {
   readonly type: 'GONE';
   readonly address: Address;
+  /** Of its last election. */
+  readonly epoch?: number;
 }
 
 /** The whole set of an address's claims on a firewall; empty gives all back. */

@@ -1,3 +1,4 @@
+import { isWithheld } from './adoption.ts';
 import type { Effect, FirewallPolicy, SpecObserved } from './events.ts';
 import { checkRoutedIP, type RoutedIPFact, reclaimOf, sourceOf } from './exposure.ts';
 import { isPaused } from './marks.ts';
@@ -172,6 +173,12 @@ export function isLeftOver(context: PoolContext): boolean {
   const { unpublished, unclear } = context.acquiring;
   const made = unpublished ?? unclear[0];
   return made !== undefined && hasOther(context, made);
+}
+
+/** A RoutedIP works for good with the address that it has, unless that is not taken. What is only given back is not what it has. */
+export function bindTaken(context: PoolContext): PoolContext {
+  const [only] = entries(context.members).flatMap(([address, member]) => (member.retiring || isWithheld(context, member) ? [] : [address]));
+  return only ? bind(context, only) : context;
 }
 
 /** The address that this RoutedIP works with from now on, for good. */

@@ -150,6 +150,7 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
     desired: 1,
     // An address of a group is not there before it is reserved.
     ips: policy.ipGroup === '' ? ips : [],
+    adoption: policy.adoption,
     coolOffMs: policy.coolOffMs,
     graceMs: policy.graceMs,
     drainPolicy: 'OnCordon',

@@ -1,4 +1,5 @@
 import { isHeld, keeping } from './absences.ts';
+import { adoptionOf, isWithheld } from './adoption.ts';
 import { nodesFull } from './claims.ts';
 import { adopted, type Contest, rebasedContest, restsUntil, triedAgain } from './contention.ts';
 import { type Grants, grants, type Member } from './grants.ts';
@@ -46,7 +47,7 @@ const decide = (given: PoolContext, at: number): Grants => {
   const kept = keeping(context, at);
   const decided = grants(
     {
-      members: inTheirRegions(context),
+      members: takable(inTheirRegions(context), context),
       candidates: isPaused(context) ? [] : candidates,
       keeping: isPaused(context) ? [...candidates, ...kept] : kept,
       leaving: context.leaving,
@@ -70,6 +71,14 @@ const inTheirRegions = (context: PoolContext): PoolContext['members'] =>
   context.spec?.exposes?.subject
     ? Object.fromEntries(entries(context.members).map(([address, member]) => [address, { ...member, region: regionOf(context, member) }]))
     : context.members;
+
+/** Whoever is not taken waits for no node. */
+const takable = (members: PoolContext['members'], context: PoolContext): PoolContext['members'] =>
+  Object.values(members).some((member) => isWithheld(context, member))
+    ? Object.fromEntries(
+        entries(members).map(([address, member]) => [address, isWithheld(context, member) ? { ...member, ready: false } : member]),
+      )
+    : members;
 
 /** Of the nodes that serve a Service the youngest comes first; of equals the one with fewer addresses, then the first by name. */
 function inOrder({ spec, candidates, exposed }: PoolContext): readonly Candidate[] {
@@ -108,7 +117,8 @@ export function grant(context: PoolContext, at: number): Next {
       const contest = contestAfter(context, member, providerID, at);
       members[address] = { ...member, node: { name, providerID }, ready: false, confirmed: false, eligible: true, contest };
     }
-    return tell(context, address, { type: 'NODE_GRANTED', node: { name, providerID }, spaced });
+    const looks = member?.adopts !== undefined && adoptionOf(context) !== 'Any';
+    return tell(context, address, { type: 'NODE_GRANTED', node: { name, providerID }, spaced, ...(looks && { looks }) });
   });
   return next({ ...context, members }, effects);
 }

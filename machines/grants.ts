@@ -1,6 +1,6 @@
 import type { Contest } from './contention.ts';
 import { NodeQueue } from './node-queue.ts';
-import type { Address, Candidate, ErrorKind, NodeRef, ProviderID } from './types.ts';
+import type { Address, Candidate, ErrorKind, NodeRef, Place, ProviderID } from './types.ts';
 
 /** What the pool knows of one of its addresses. */
 export interface Member {
@@ -28,6 +28,8 @@ export interface Member {
   readonly refused?: { readonly node: string; readonly kind: ErrorKind; readonly message: string };
   /** Whether somebody else moves it, too. */
   readonly contest: Contest;
+  /** Where it was found, as long as it was never its owner's; absent for one that is. */
+  readonly adopts?: Place;
   /** True from the moment the address is no longer wanted until it is released. */
   readonly retiring: boolean;
 }

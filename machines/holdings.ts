@@ -24,7 +24,7 @@ export function standingTo(
   if (exposed?.bound === address && (!member || isGivenUp)) return 'Bound';
   if (!member) return remembered[address]?.shown ? 'Bound' : null;
   if (isGivenUp) return null;
-  return exposed || member.node || (of && (of.epoch > 0 || of.origin === 'Created')) ? 'Holds' : 'Asks';
+  return exposed?.bound === address || member.node || (of && (of.epoch > 0 || of.origin === 'Created')) ? 'Holds' : 'Asks';
 }
 
 /** An entry of a FloatingIPPool's status says that the address was on a node for the pool, or was made for it. */

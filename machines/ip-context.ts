@@ -1,8 +1,9 @@
+import { isOwn } from './adoption.ts';
 import type { BackoffTables } from './backoff.ts';
 import type { AddressEvent, FirewallPolicy, RetirePolicy } from './events.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
 import type { Confirmation } from './jobs.ts';
-import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
+import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, Place, ProviderID } from './types.ts';
 
 /** What an address remembers: the least that decides. */
 export interface AddressContext extends Pick<AddressInput, 'id' | 'pool' | 'provider' | 'address' | 'origin'> {
@@ -24,6 +25,12 @@ export interface AddressContext extends Pick<AddressInput, 'id' | 'pool' | 'prov
   readonly previous: readonly NodeRef[];
   /** Counts elections. For people and the provider port, not a fence. */
   readonly epoch: number;
+  /** It was granted a node, and was never confirmed on one; absent for false. */
+  readonly unconfirmed?: boolean;
+  /** Where it was found, as long as it was never its owner's; null or absent for one that is, and before it was found. */
+  readonly place?: Place | null;
+  /** It is looked at once more before the assign is sent, as long as it was never confirmed; absent for false. */
+  readonly looks?: boolean;
   /** Not null while an assign may still take effect although its outcome is unknown: nothing is sent before this time (ms since the epoch) and a read. */
   readonly inDoubtUntil: number | null;
   readonly policy: FirewallPolicy;
@@ -73,6 +80,7 @@ export interface AddressInput {
 /** What a rebuild takes over from the owner's status. */
 export interface Remembered {
   readonly epoch: number;
+  readonly unconfirmed?: true;
   readonly inDoubtUntil: number | null;
   /** The node to which an assign may be under way: nobody else is to have it before the address was read. */
   readonly toward?: string;
@@ -104,6 +112,8 @@ export interface AddressSettings {
   readonly backoff: BackoffTables;
   /** How long a call may still take effect after it was sent, ms. */
   readonly callDeadlineMs: number;
+  /** From one look for an address that is not taken, and that nobody lists, to the next, ms. */
+  readonly verifyEveryMs: number;
 }
 
 /** By its name alone: enough to claim it, too little to assign to it. */
@@ -115,6 +125,13 @@ const towardIn = ({ toward, inDoubtUntil }: Partial<Remembered> = {}): NodeRef |
 function whereItIs({ observed, remembered }: AddressInput): Pick<AddressContext, 'assigned' | 'previous'> {
   const on = remembered?.on && remembered.on.providerID === observed?.providerID ? remembered.on : null;
   return remembered?.isTaken ? { assigned: null, previous: on ? [on] : [] } : { assigned: on, previous: [] };
+}
+
+/** Of one that is its owner's nobody asks. */
+function whatIsNotOwn({ origin, observed, remembered }: AddressInput): Pick<AddressContext, 'unconfirmed' | 'place'> {
+  const { epoch = 0, unconfirmed } = remembered ?? {};
+  const known = { ...(unconfirmed && { unconfirmed }) };
+  return observed && !isOwn({ origin, epoch, ...known }) ? { ...known, place: observed.place ?? 'Free' } : known;
 }
 
 export const addressContext = (input: AddressInput): AddressContext => ({
@@ -131,6 +148,7 @@ export const addressContext = (input: AddressInput): AddressContext => ({
   spaced: false,
   ...whereItIs(input),
   epoch: input.remembered?.epoch ?? 0,
+  ...whatIsNotOwn(input),
   inDoubtUntil: input.remembered?.inDoubtUntil ?? null,
   policy: input.policy ?? NO_FIREWALL,
   claimed: input.remembered?.claimed ?? [],

@@ -15,6 +15,7 @@ export const ipMachine = (settings: AddressSettings) => {
     delays: {
       coolOff: ({ context, event }) => ip.coolOffLeft(settings)(context, event.at),
       doubt: ({ context, event }) => ip.doubtLeft(settings)(context, event.at),
+      nextLook: settings.verifyEveryMs,
     },
   });
 
@@ -29,6 +30,15 @@ export const ipMachine = (settings: AddressSettings) => {
       { guard: 'notFound', target: '#ip.CoolOff', actions: 'forget' },
       { target: '#ip.CoolOff', actions: 'coolOffToFind' },
     ],
+  } as const;
+
+  const awaitsGrant = {
+    NODE_GRANTED: [
+      { guard: 'wasFoundLongAgo', target: 'Finding', actions: 'noteGrant' },
+      { target: '#ip.Electing', actions: 'elect' },
+    ],
+    ADDRESS_OBSERVED: { guard: 'differs', target: 'Finding' },
+    RESUME: { target: 'Waiting', reenter: true },
   } as const;
 
   return base
@@ -69,6 +79,7 @@ export const ipMachine = (settings: AddressSettings) => {
       },
       guards: {
         isKnown: asks(ip.isKnown),
+        isUnlisted: asks(ip.isUnlisted),
         claimsInDoubt: asks(ip.claimsInDoubt),
         holdsAlready: asks(ip.holdsAlready),
         holdsAlreadyAndOpens: asks((context) => ip.holdsAlready(context) && walls.opens(context)),
@@ -152,14 +163,14 @@ export const ipMachine = (settings: AddressSettings) => {
             Waiting: {
               description: 'Is known, and waits for the pool to grant a node.',
               entry: 'awaitNode',
-              on: {
-                NODE_GRANTED: [
-                  { guard: 'wasFoundLongAgo', target: 'Finding', actions: 'noteGrant' },
-                  { target: '#ip.Electing', actions: 'elect' },
-                ],
-                ADDRESS_OBSERVED: { guard: 'differs', target: 'Finding' },
-                RESUME: { target: 'Waiting', reenter: true },
-              },
+              always: { guard: 'isUnlisted', target: 'LookingAgain' },
+              on: awaitsGrant,
+            },
+            LookingAgain: {
+              description:
+                'The same, of an address that somebody else may need where it is, and that nobody lists: a Job looks from time to time whether it is free.',
+              after: { nextLook: 'Finding' },
+              on: awaitsGrant,
             },
           },
         },

@@ -1,10 +1,11 @@
+import { isOwn } from './adoption.ts';
 import { backoffMs, isUntilChanged, restMs } from './backoff.ts';
 import { nodeClaim } from './claims.ts';
 import type { Decision, Effect, Refused } from './events.ts';
 import { portsOn } from './firewall-policy.ts';
 import type { AddressContext, AddressSettings, AnyAddressEvent, ResumeState } from './ip-context.ts';
 import type { AssignInput, ElectInput, FindInput, ReleaseInput, RoutedIPSubject } from './jobs.ts';
-import type { JobFailure, NodeRef } from './types.ts';
+import type { JobFailure, NodeRef, ObservedAddress } from './types.ts';
 
 type Next = Decision<AddressContext>;
 const next = (context: AddressContext, ...effects: Effect[]): Next => ({ context, effects });
@@ -35,9 +36,9 @@ export const findInput = (context: AddressContext): FindInput => ({
 });
 
 export function assignInput(context: AddressContext): AssignInput {
-  const { provider, address, holder, elected, inDoubtUntil } = context;
+  const { provider, address, holder, elected, inDoubtUntil, looks } = context;
   if (!elected) throw new Error(`address ${address} is assigned without a node`);
-  return { provider, address, holder, node: elected, inDoubtUntil, ...subjectOf(context) };
+  return { provider, address, holder, node: elected, inDoubtUntil, ...(looks && { looksFirst: true as const }), ...subjectOf(context) };
 }
 
 export function electInput({ provider, address, elected, policy }: AddressContext): ElectInput {
@@ -55,6 +56,10 @@ export const releaseInput = (context: AddressContext): ReleaseInput => ({
 // ---------------------------------------------------------------- guards: claims about the context and the event
 
 export const isKnown = ({ known, inDoubtUntil }: AddressContext): boolean => known && inDoubtUntil === null;
+
+/** It may be in use where a Job found it, and was never its owner's: no list tells when it is free. */
+export const isUnlisted = (context: AddressContext): boolean =>
+  context.policy.subject !== undefined && !isOwn(context) && context.place !== 'Free';
 
 /** The node to which the assign in doubt may be under way is kept from others. */
 export const claimsInDoubt = ({ elected, inDoubtUntil }: AddressContext): boolean => elected !== null && inDoubtUntil !== null;
@@ -96,9 +101,13 @@ export const mayTryElsewhere = (context: AddressContext): boolean =>
 /** The fact differs from what we believe. A locked address is on its way: its next report counts. */
 export function differs(context: AddressContext, event: AnyAddressEvent): boolean {
   if (event.type === 'ADDRESS_OBSERVED')
-    return event.observed === null || (!event.observed.locked && event.observed.providerID !== context.holder);
+    return event.observed === null || (!event.observed.locked && isSeenOtherwise(context, event.observed));
   return event.type === 'xstate.done.actor.find' && event.output.providerID !== context.holder;
 }
+
+/** Where one is that was never its owner's says whether it may be taken: a machine may have become a node meanwhile. */
+export const isSeenOtherwise = (context: AddressContext, { providerID, place }: ObservedAddress): boolean =>
+  providerID !== context.holder || (!isOwn(context) && (place ?? 'Free') !== context.place);
 
 export const reappears = (context: AddressContext, event: AnyAddressEvent): boolean =>
   event.type === 'ADDRESS_OBSERVED' && event.observed !== null && context.failure?.kind === 'NotFound' && context.retiring === null;
@@ -147,6 +156,7 @@ export function learn(context: AddressContext, event: AnyAddressEvent): Next {
     known: !observed.locked,
     holder: observed.providerID,
     region: observed.region || context.region,
+    ...(!isOwn(context) && { place: observed.place ?? 'Free' }),
     ...(stays ? {} : leaveHolder(context)),
     inDoubtUntil: null,
     ...(context.policy.subject && { foundAt: event.at }),
@@ -161,7 +171,12 @@ export const question = (context: AddressContext): Next => next({ ...context, kn
 export const awaitNode = (context: AddressContext): Next =>
   next(
     { ...context, elected: null, eligible: false, coolOffUntil: null },
-    toPool(context, { type: 'READY', holder: context.holder, region: context.region }),
+    toPool(context, {
+      type: 'READY',
+      holder: context.holder,
+      region: context.region,
+      ...(!isOwn(context) && { adopts: context.place ?? 'Unseen' }),
+    }),
   );
 
 /** Jobs go by what is known from here on. */
@@ -181,6 +196,7 @@ export function elect(context: AddressContext, event: AnyAddressEvent): Next {
     spaced: event.spaced,
     previous,
     epoch: context.epoch + 1,
+    ...(!isOwn(context) && { unconfirmed: true, looks: event.looks === true }),
     ...begins(context),
     ...(context.deferred && { deferred: null }),
   });
@@ -190,12 +206,15 @@ export function elect(context: AddressContext, event: AnyAddressEvent): Next {
 export const noteGrant = (context: AddressContext, event: AnyAddressEvent): Next =>
   next(event.type === 'NODE_GRANTED' ? { ...context, elected: event.node, eligible: true, spaced: event.spaced } : context);
 
+const OWN = { unconfirmed: false, looks: false };
+
 /** The address is on the granted node: the provider said so. */
 const confirmed = (context: AddressContext, moved: boolean): Next => {
   const { elected } = context;
   if (!elected) return next(context);
   const held = { ...context, assigned: elected, holder: elected.providerID, known: true, inDoubtUntil: null, failure: null, attempts: 0 };
-  return next({ ...held, coolOffUntil: null }, toPool(context, { type: 'ASSIGNED', node: elected, moved }));
+  const own = { ...(context.unconfirmed && OWN), ...(context.place && { place: null }) };
+  return next({ ...held, ...own, coolOffUntil: null }, toPool(context, { type: 'ASSIGNED', node: elected, moved }));
 };
 
 export const adopt = (context: AddressContext): Next => confirmed(context, false);
@@ -250,7 +269,7 @@ export const awaitDoubt = (context: AddressContext): Next => next({ ...context, 
 export const endDoubt = (context: AddressContext): Next =>
   next(isRetiring(context) ? { ...context, elected: null, inDoubtUntil: null } : context);
 
-export const sayGone = (context: AddressContext): Next => next(context, toPool(context, { type: 'GONE' }));
+export const sayGone = (context: AddressContext): Next => next(context, toPool(context, { type: 'GONE', epoch: context.epoch }));
 
 /** A Job that ends with "try again later" does not say whether its node is the reason: after so many tries the address goes to another one. */
 const TRIES_ON_A_NODE = 3;

@@ -104,6 +104,8 @@ export interface AssignInput extends Pick<FindInput, 'subject' | 'provider' | 'a
   readonly node: NodeRef;
   /** Not null when an earlier call may still take effect: read first, and send nothing before this time (ms since the epoch). */
   readonly inDoubtUntil: number | null;
+  /** It was never its owner's, and may be taken from nobody: it is looked at before anything is sent. Absent for false. */
+  readonly looksFirst?: true;
 }
 
 export interface Confirmation {

@@ -5,6 +5,7 @@ import { type Absence, absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import { entries, leavingNode, type PoolContext, wanted } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
+import { NAMED, several } from './several.ts';
 import type { Address, Finding, Leaving, NodeRef, ObjectEvent } from './types.ts';
 
 /** What people are told of nodes that are absent or about to go, and of addresses that somebody else moves. */
@@ -155,12 +156,6 @@ function leftText({ spec }: PoolContext, address: Address, { contest, holder }: 
   const then = takeover === 'Yield' ? `tried again at ${until} unless it is moved before` : `taken back at ${until}`;
   return `${address} was moved by somebody else ${contest.moves.length} times within ${windowMs / 1000} s: it is left ${where}, and ${then}`;
 }
-
-/** So many addresses or nodes are named; of the others people are told the number. */
-const NAMED = 10;
-
-const several = (texts: readonly string[]): string =>
-  [...texts.slice(0, NAMED), ...(texts.length > NAMED ? [`and ${texts.length - NAMED} more`] : [])].join('; ');
 
 function holdText({ absent, spec }: PoolContext): string {
   const names = absent.map(({ node: { name } }) => name);

@@ -1,3 +1,4 @@
+import type { Adoption } from './adoption.ts';
 import { type PortLimits, portLimits } from './allowed-ports.ts';
 import { asRecord, atLeastOne, InvalidSpec, list, number, refuse, text, tolerations } from './fields.ts';
 import { checkTemplate } from './job-template.ts';
@@ -37,6 +38,7 @@ export interface Policy extends Account, PortLimits {
   readonly tolerations: readonly Toleration[];
   readonly taint: 'PreferNoSchedule' | 'NoSchedule' | null;
   readonly allowCrossNamespace: boolean;
+  readonly adoption: Adoption;
   /** The IPGroup that addresses are taken from; empty for none. */
   readonly ipGroup: string;
 }
@@ -147,6 +149,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     tolerations: tolerations(raw.tolerations, 'spec.tolerations', MOST_TOLERATIONS),
     taint: taintEffect(text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
     allowCrossNamespace: raw.allowCrossNamespace === true,
+    adoption: adoption(text(raw.adoption, 'spec.adoption') || 'Unassigned'),
   };
 }
 
@@ -234,6 +237,9 @@ function sourcesOf(raw: unknown): readonly string[] | null {
 
 const reclaimPolicy = (value: string): Policy['reclaim'] =>
   value === 'Retain' || value === 'Delete' ? value : refuse('routedIPReclaimPolicy must be Retain or Delete');
+
+const adoption = (value: string): Adoption =>
+  value === 'Never' || value === 'Unassigned' || value === 'Any' ? value : refuse('adoption must be Never, Unassigned or Any');
 
 function taintEffect(value: string): Policy['taint'] {
   if (value === 'None') return null;

@@ -41,7 +41,7 @@ function takeSpec(before: PoolContext, event: SpecObserved): Next {
     const lost = Object.fromEntries(Object.entries(conflicts).filter(([address]) => named.has(address)));
     return next({ ...known, generation: event.generation, conflicts: lost, error: checked.error, query: null });
   }
-  const { spec } = checked;
+  const spec = event.adoption ? { ...checked.spec, adoption: event.adoption } : checked.spec;
   // What a spec does not list that is newer than its publication a person has taken out since.
   const isNewer = event.generation >= context.acquiring.publishedIn;
   const ips = new Set(spec.ips);

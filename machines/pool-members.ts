@@ -1,9 +1,10 @@
+import { foundAt, ownedFrom } from './adoption.ts';
 import { type BackoffTables, backoffMs } from './backoff.ts';
 import { nodeClaim } from './claims.ts';
 import { moved, NO_CONTEST, restedUntil } from './contention.ts';
 import { asBegun, isGuess, settled } from './creation.ts';
-import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts';
-import { bind, letsDeleteAdopted } from './exposing.ts';
+import type { Assigned, Effect, Failed, Gone, Ready, RetirePolicy } from './events.ts';
+import { bindTaken, letsDeleteAdopted } from './exposing.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
 import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
@@ -41,6 +42,8 @@ interface Start {
 
 const startOf = ({ fullNodes, created }: PoolContext): Start => ({ toward: null, claimed: new Set(fullNodes), created: new Set(created) });
 
+const originIn = ({ created }: Start, address: Address): AddressInput['origin'] => (created.has(address) ? 'Created' : 'Found');
+
 const memberless = (context: PoolContext, address: Address): boolean => context.members[address] === undefined;
 
 /** Starts an address for each one wanted, retires those not wanted any more, unless the pool is paused. Does nothing before the provider was read. */
@@ -57,7 +60,12 @@ export function staff(input: PoolContext | Next): Next {
     if (!memberless(context, address) || start.claimed.has(addressClaim(address))) continue;
     const toward = towardOf(context, address, start.claimed, towards);
     const contest = restedUntil(context.remembered[address]?.contendedUntil, context.spec.contention);
-    members[address] = { ...newMember(rank, context.provided?.[address] ?? null), contest, ...(toward !== null && { toward }) };
+    members[address] = {
+      ...newMember(rank, context.provided?.[address] ?? null),
+      contest,
+      ...foundAt(context, address, originIn(start, address)),
+      ...(toward !== null && { toward }),
+    };
     rank += 1;
     added.push(spawned(context, address, { ...start, toward }));
   }
@@ -66,14 +74,8 @@ export function staff(input: PoolContext | Next): Next {
     members[address] = { ...member, retiring: true, ready: false };
     added.push(tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
   }
-  // What is only given back is not what a RoutedIP has.
-  const [only] = entries(members).flatMap(([address, { retiring }]) => (retiring ? [] : [address]));
-  const bound = only ? bind(context, only) : context;
-  return next({ ...bound, members, nextRank: rank, provider: providerOfMembers(context, context.spec), provided: {}, remembered: {} }, [
-    ...effects,
-    ...added,
-    ...givenBack({ ...context, members }),
-  ]);
+  const staffed = { ...context, members, nextRank: rank, provider: providerOfMembers(context, context.spec), provided: {}, remembered: {} };
+  return next(bindTaken(staffed), [...effects, ...added, ...givenBack({ ...context, members })]);
 }
 
 /** After the records were lost: an assign of an address may be under way that the spec has not listed any more since. It is started for no other purpose than to keep the
@@ -143,7 +145,7 @@ function addressInput(context: PoolContext, address: Address, start: Start): Add
     pool: context.id,
     provider: context.spec?.provider ?? '',
     address,
-    origin: start.created.has(address) ? 'Created' : 'Found',
+    origin: originIn(start, address),
     observed: context.provided?.[address] ?? null,
     ...(remembered && { remembered }),
     ...(context.exposed && { policy: context.exposed.policy }),
@@ -169,26 +171,25 @@ const withoutToward = (context: PoolContext, address: Address): PoolContext => {
 
 /** The address wants a node. One that lost its node goes to the end of the line, so that a recovering node can get its own address back;
  *  a node that lost its address while it matches goes to the head of its line. */
-export function onReady(context: PoolContext, { address, holder, region, at }: Ready): Next {
+export function onReady(context: PoolContext, { address, holder, region, adopts, at }: Ready): Next {
   const member = context.members[address];
   if (!member || member.retiring) return next(context);
   const rank = member.node ? context.nextRank : member.rank;
   const freed = freeNode(context, member.node, holder);
-  return next({
-    ...withMember(withoutToward(freed, address), address, {
-      heard: true,
-      ready: true,
-      holder,
-      region,
-      node: null,
-      stands: standsStill(member, holder),
-      confirmed: false,
-      eligible: false,
-      rank,
-      contest: wasMoved(context, member, holder) ? moved(member.contest, context.spec?.contention ?? null, at) : member.contest,
-    }),
-    nextRank: Math.max(context.nextRank, rank + 1),
+  const told = withMember(withoutToward(freed, address), address, {
+    heard: true,
+    ready: true,
+    holder,
+    region,
+    node: null,
+    stands: standsStill(member, holder),
+    confirmed: false,
+    eligible: false,
+    rank,
+    contest: wasMoved(context, member, holder) ? moved(member.contest, context.spec?.contention ?? null, at) : member.contest,
+    ...(adopts && { adopts }),
   });
+  return next(bindTaken({ ...(adopts ? told : ownedFrom(told, address)), nextRank: Math.max(context.nextRank, rank + 1) }));
 }
 
 /** Somebody else put the address elsewhere: away from the node on which it served, or from where they had put it before. */
@@ -216,7 +217,7 @@ const freeNode = (context: PoolContext, node: NodeRef | null, holder: ProviderID
 /** The provider confirmed the address on the node. The cool-off counts from here, unless nothing was moved. */
 export function onAssigned(context: PoolContext, { address, node, moved, at }: Assigned): Next {
   const { [node.name]: _, ...backOff } = context.backOff;
-  const confirmed = withMember(withoutToward(context, address), address, {
+  const confirmed = withMember(ownedFrom(withoutToward(context, address), address), address, {
     heard: true,
     node,
     stands: node,
@@ -285,14 +286,17 @@ export function forgetRefusals(context: PoolContext): PoolContext {
 const blames = (kind: Failed['kind'], { toward }: Member): boolean =>
   toward === undefined && kind !== 'Unauthorized' && kind !== 'RateLimited';
 
-export function onGone(context: PoolContext, { address }: { readonly address: Address }): Next {
+export function onGone(context: PoolContext, { address, epoch }: Gone): Next {
   const member = context.members[address];
   if (!member) return next(context);
   const { [address]: _, ...members } = context.members;
   const occupied = member.holder ? [...new Set([...context.occupied, member.holder])].sort() : context.occupied;
   const left = leaving(context, [address]);
   const acquiring = context.acquiring.givenBack === address ? NOT_ACQUIRING : context.acquiring;
-  return staff(freeNode({ ...context, members, occupied, left, acquiring }, member.node, null));
+  // A RoutedIP that goes to another account keeps it, and it is its own there, too.
+  const isKept = context.exposed?.bound === address && !context.deleted && member.adopts === undefined;
+  const remembered = isKept && epoch ? { ...context.remembered, [address]: { epoch, inDoubtUntil: null } } : context.remembered;
+  return staff(freeNode({ ...context, members, occupied, left, acquiring, remembered }, member.node, null));
 }
 
 /** So many addresses that went before are remembered. */
@@ -308,12 +312,15 @@ const endRecords = ({ id }: PoolContext): Effect => ({ type: 'tell', params: { t
 
 /** What becomes of an address whose owner is deleted. */
 function policyFor(context: PoolContext, address: Address): RetirePolicy {
-  const { spec, exposed, created } = context;
+  const { spec, exposed, created, members } = context;
   if (spec?.exposes?.reclaim !== 'Delete') return 'Retain';
   if (created.includes(address)) return 'Delete';
+  const { retiring, adopts } = members[address] ?? {};
   // One that is retired already is at another account, and there others may have made it: what the present class or issuer says is about its own.
-  const isTheirs = context.provider === spec.provider && !context.members[address]?.retiring;
-  return exposed?.deleteAdopted && isTheirs && letsDeleteAdopted(spec) ? 'DeleteAdopted' : 'Retain';
+  const isAtPresentAccount = context.provider === spec.provider && !retiring;
+  // One that was never its own may be in use elsewhere.
+  const isOwn = isAtPresentAccount && adopts === undefined;
+  return exposed?.deleteAdopted && isOwn && letsDeleteAdopted(spec) ? 'DeleteAdopted' : 'Retain';
 }
 
 /** After the records were lost: an address is bound of which nothing is known yet, so that nothing done for it could be undone. Of an object that is gone nobody would tell. */
@@ -371,7 +378,10 @@ function startBound(context: PoolContext): Next {
   const bound = exposed?.bound ?? null;
   if (!bound || !spec || !provided || !memberless(context, bound)) return next(context);
   if (conflicts[bound] !== undefined || fullNodes.includes(addressClaim(bound))) return next(context);
-  const members = { ...context.members, [bound]: newMember(nextRank, provided[bound] ?? null) };
+  const members = {
+    ...context.members,
+    [bound]: { ...newMember(nextRank, provided[bound] ?? null), ...foundAt(context, bound, originIn(startOf(context), bound)) },
+  };
   return next({ ...context, members }, [spawned(context, bound)]);
 }
 

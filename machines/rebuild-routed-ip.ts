@@ -17,6 +17,7 @@ export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs:
     // Whoever made or reserved it for this RoutedIP was us.
     origin: fields.addressOrigin === 'IPGroup' ? 'Created' : fields.addressOrigin,
     epoch: fields.epoch,
+    unconfirmed: fields.unconfirmed,
     inDoubt: fields.inDoubt,
     machineState: fields.state,
     electedNode: fields.electedNode,

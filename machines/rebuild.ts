@@ -22,6 +22,7 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
         address,
         {
           epoch: count(entry.epoch),
+          ...(entry.unconfirmed === true && { unconfirmed: true as const }),
           ...(showsAddress(entry) && { shown: true }),
           ...(serves(entry) && typeof entry.providerID === 'string' && { servedOn: entry.providerID as ProviderID }),
           inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null,

@@ -1,3 +1,4 @@
+import { isOwn } from './adoption.ts';
 import { letsDeleteAdopted } from './exposing.ts';
 import type { FirewallContext } from './firewall.ts';
 import { firewallOf } from './firewall-id.ts';
@@ -74,8 +75,8 @@ export function releaseEvent(
   { atOnce, deleted }: { readonly atOnce: boolean; readonly deleted: boolean },
 ): ObjectEvent {
   const { address, origin, claimed, inDoubtUntil } = context;
-  const isOurs = origin === 'Created' || (exposed?.deleteAdopted === true && spec !== null && letsDeleteAdopted(spec));
-  const wasToGo = spec?.exposes?.reclaim === 'Delete' && isOurs;
+  const isAdoptedToGo = exposed?.deleteAdopted === true && isOwn(context) && spec !== null && letsDeleteAdopted(spec);
+  const wasToGo = spec?.exposes?.reclaim === 'Delete' && (origin === 'Created' || isAdoptedToGo);
   const action = 'Release';
   if (atOnce && (wasToGo || claimed.length > 0 || inDoubtUntil !== null || state === 'Assigning')) {
     const message = `${address} was let go by force: what is left of it at the provider, and in its firewall, is yours to remove`;

@@ -1,3 +1,4 @@
+import { adoptionProblem, isWithheld } from './adoption.ts';
 import { isUntilChanged, UNTIL_CHANGED } from './backoff.ts';
 import { firewallOf } from './firewall-id.ts';
 import { isFromGroup } from './group-address.ts';
@@ -54,9 +55,14 @@ export function routedIPStatus(view: RoutedIPView): Fields {
   const { ips, nodeErrors, observedGeneration, lastAssignmentTime, term, pendingCreate } = poolStatus(view);
   const found = only(view);
   const entry = found ? ips[found.address] : undefined;
+  // What it does not take it has not got: a rebuild would have it for good.
+  const address =
+    found && (found.address === context.exposed?.bound || !isWithheld(context, context.members[found.address] ?? {}))
+      ? found.address
+      : null;
   return present({
-    routedIP: found?.address,
-    addressOrigin: found && originOf(context, found.address),
+    routedIP: address,
+    addressOrigin: address && originOf(context, address),
     class: (context.error === null ? null : context.exposed?.source) ?? context.spec?.exposes?.source,
     state: stateOf(view, found?.shown ?? null),
     error: context.error ?? entry?.error ?? problemOf(view)?.message,
@@ -64,6 +70,7 @@ export function routedIPStatus(view: RoutedIPView): Fields {
     nodeErrors: listed(nodeErrors),
     ownedRules: listed(Object.entries(view.owned).map(ownedRule)),
     epoch: entry?.epoch,
+    unconfirmed: entry?.unconfirmed,
     attempts: found?.shown?.context.attempts || null,
     coolOffUntil: entry?.coolOffUntil,
     inDoubt: entry?.inDoubt,
@@ -173,6 +180,7 @@ function problemOf(view: RoutedIPView): Finding | null {
     lossProblem(view.loss) ??
     notAllowed(exposed) ??
     exposed?.trouble ??
+    adoptionProblem(view) ??
     waitingProblem(view) ??
     (exposed?.policyError ? { reason: 'InvalidSpec', message: `${exposed.policyError}; what it said before goes on` } : null)
   );

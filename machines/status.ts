@@ -1,4 +1,5 @@
 import { isHeld, served } from './absences.ts';
+import { adoptionProblem, findingOf, isWithheld } from './adoption.ts';
 import { nodesFull } from './claims.ts';
 import { createdAt } from './creation.ts';
 import { failureReason, textAbout } from './failure.ts';
@@ -27,6 +28,7 @@ export interface IPStatus extends AddressWaits {
   readonly electedNode?: string;
   readonly previousNodes?: readonly string[];
   readonly epoch?: number;
+  readonly unconfirmed?: boolean;
   readonly coolOffUntil?: string;
   readonly inDoubt?: boolean;
 }
@@ -121,16 +123,22 @@ function ipStatus(view: PoolView, address: Address): IPStatus {
     state: ipState(shown),
     ...(context.assigned && { nodeName: context.assigned.name }),
     ...(context.holder && { providerID: context.holder }),
-    ...(context.failure && state !== 'Stable' && { error: context.failure.message }),
+    ...errorOf(view, shown),
     machineState: state,
     origin: context.origin,
     ...(context.elected && state !== 'Stable' && { electedNode: context.elected.name }),
     ...(context.previous.length > 0 && { previousNodes: context.previous.map(({ name }) => name).sort() }),
     ...(context.epoch > 0 && { epoch: context.epoch }),
+    ...(context.unconfirmed && { unconfirmed: true }),
     ...(context.coolOffUntil !== null && state === 'CoolOff' && { coolOffUntil: stamp(context.coolOffUntil) }),
     ...(context.inDoubtUntil !== null && { inDoubt: true }),
     ...waitsOf(view, address),
   };
+}
+
+function errorOf({ context: pool }: PoolView, { context, state }: AddressView): Pick<IPStatus, 'error'> {
+  const error = findingOf(pool, context.address, pool.members[context.address]) ?? (state === 'Stable' ? null : context.failure);
+  return error ? { error: error.message } : {};
 }
 
 export function ipState({ state, context }: AddressView): IPState {
@@ -212,6 +220,7 @@ function problemOf(view: PoolView): Finding | null {
     addressProblem(view) ??
     refused(view) ??
     contention(view) ??
+    adoptionProblem(view) ??
     waitingProblem(view) ??
     (view.recordSet && recordSetProblem(view.recordSet))
   );
@@ -241,12 +250,16 @@ export function addressProblem(view: PoolView): Finding | null {
 export function waitingProblem(view: PoolView): Finding | null {
   const { context, addresses } = view;
   if (awaitsNode(context)) return noNode(view, [], 'an address, and none is created');
-  const waiting = wanted(context).filter((address) => addresses[address]?.state === 'Unassigned' && addresses[address]?.context.known);
+  const waiting = wanted(context).filter(
+    (address) => isWaiting(addresses[address]) && !isWithheld(context, context.members[address] ?? {}),
+  );
   if (isPrimed(context) && waiting.length > 0 && (context.grantAt === null || freeOnesAreLeftAlone(view)) && !inTurn(context)) {
     return noNode(view, waiting, waiting.join(', '));
   }
   return null;
 }
+
+const isWaiting = (shown: AddressView | undefined): boolean => shown?.state === 'Unassigned' && shown.context.known;
 
 /** Nodes that nobody has are there, and each is left alone after a failure. */
 const freeOnesAreLeftAlone = (view: PoolView): boolean => inBackOff(view).length > 0 && assignable(view).length === 0;

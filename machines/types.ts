@@ -91,7 +91,13 @@ export interface ObservedAddress {
   readonly providerID: ProviderID | null;
   /** True while an action of the provider is pending for the address. */
   readonly locked: boolean;
+  /** Absent for `Free`. Said by whoever knows the nodes of the cluster. */
+  readonly place?: Exclude<Place, 'Free'>;
 }
+
+/** Where an address is: `Free` is attached to nothing or on a node of this cluster, `Outside` on another machine, `Unsaid` where the Job that was to find it did not
+ *  say, and `Unseen` where the nodes of the cluster are not known yet. */
+export type Place = 'Free' | 'Outside' | 'Unsaid' | 'Unseen';
 
 /** What can be done about a failed call; every adapter classifies its errors into these once. */
 export type ErrorKind =

@@ -1,4 +1,5 @@
 import { familyOf, parseAddress } from './address.ts';
+import type { Adoption } from './adoption.ts';
 import type { ContentionRules } from './contention.ts';
 import { fullName, type RecordTarget } from './dns.ts';
 import type { DrainPolicy } from './drain.ts';
@@ -20,6 +21,8 @@ export interface PoolSpec {
   /** How many addresses are wanted; `ips` beyond it are disabled. */
   readonly desired: number;
   readonly ips: readonly Address[];
+  /** Which of them are taken that were never its own; absent for any of a FloatingIPPool, and for those that are unassigned of a RoutedIP. */
+  readonly adoption?: Adoption;
   readonly coolOffMs: number;
   /** How long a node that is not Ready keeps its address, ms; 0 for not at all. */
   readonly graceMs: number;

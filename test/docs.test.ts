@@ -126,6 +126,7 @@ describe('docs/conditions.md', () => {
     ...Object.values(recordSetReasons).filter((reason) => typeof reason === 'string'),
     ...[
       'machines/status.ts',
+      'machines/adoption.ts',
       'machines/node-status.ts',
       'machines/marks-status.ts',
       'machines/acquire.ts',

@@ -34,7 +34,7 @@ export const assign: JobBody<'assign'> = async (context) => {
     throw timedOut(context, progress);
   }
   if (progress.sentAt !== null) return confirm(context, progress);
-  const looksFirst = context.careful || input.inDoubtUntil !== null || context.rerun || context.progress !== null;
+  const looksFirst = context.careful || input.looksFirst || input.inDoubtUntil !== null || context.rerun || context.progress !== null;
   if (!looksFirst) return send(context, progress);
   return resume(context, progress).catch((error) => {
     if (isLimited(error)) return waitOut(error, progress);

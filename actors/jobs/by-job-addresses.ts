@@ -61,11 +61,13 @@ const find: JobBody<'find'> = async (context) => {
   const request = addressRequest(context, 'find', { address: input.address });
   const followed = await follow(context, request, 'find');
   if (followed.kind === 'again') return followed;
+  const said = holderFound(request, followed.ended);
   return done({
     address: input.address,
     region: input.subject?.region ?? '',
-    providerID: holderFound(request, followed.ended) ?? null,
+    providerID: said ?? null,
     locked: false,
+    ...(said === undefined && { place: 'Unsaid' }),
   });
 };
 
@@ -98,7 +100,7 @@ async function findsFirst(context: JobContext<'assign'>, request: JobRequest): P
   if (context.rerun && !slotsOf(context).assign?.job) await context.keep(only(context, 'assign', { unheard: true }));
   const { assign: slot, verify: look } = slotsOf(context);
   // A look that has begun is heard to its end.
-  const isAsked = context.careful || isInDoubt(context) || look !== undefined;
+  const isAsked = context.careful || context.input.looksFirst || isInDoubt(context) || look !== undefined;
   if (!isAsked || slot?.job) return null;
   const there = await driverOf(context).look(request);
   if (!there) return verify(context);

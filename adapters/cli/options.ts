@@ -33,6 +33,7 @@ export interface Options {
   readonly inspectOrigins?: readonly string[];
   readonly inspectViewerUrl?: string;
   readonly digitaloceanAddressApi: 'reserved_ips' | 'floating_ips';
+  readonly adopt: 'any' | 'unassigned';
   readonly maxAddressesPerNamespace?: number;
   /** Namespaces that may use the operator's credentials, `*` for all. */
   readonly allowOperatorCredentials?: readonly string[];
@@ -204,6 +205,12 @@ function flags(): Option[] {
     new Option('--digitalocean-address-api <paths>', 'API paths to use for addresses')
       .choices(['reserved_ips', 'floating_ips'])
       .default('reserved_ips'),
+    new Option(
+      '--adopt <addresses>',
+      'what FloatingIPPools take that they list: any address, or none that is on a machine outside of this cluster',
+    )
+      .choices(['any', 'unassigned'])
+      .default('any'),
     count(
       '--max-addresses-per-namespace',
       'addresses that may be made for one namespace and kept, retained ones included (default: no limit)',

@@ -40,6 +40,8 @@ export class ClusterWatches {
   readonly #endpoints: EndpointWatches;
   /** Null when they are to be looked up anew: a failover waits for no look at thousands of other nodes. */
   #evacuating: readonly EvacuatedNode[] | null = null;
+  /** Behind all nodes; null when they are to be looked up anew. */
+  #machines: ReadonlySet<string> | null = null;
 
   constructor(options: ClusterWatchesOptions) {
     const shared = intern();
@@ -51,15 +53,17 @@ export class ClusterWatches {
       trim: (object) => trimNode(object, shared),
       same: sameNode,
     };
-    const evacuations: CacheFollower<SeenNode> = {
+    const all: CacheFollower<SeenNode> = {
       synced: () => {
         this.#evacuating = null;
+        this.#machines = null;
       },
       changed: (_, before, after) => {
+        if ((before && machineOf(before)) !== (after && machineOf(after))) this.#machines = null;
         if ([before, after].some((seen) => seen !== null && evacuated(seen).length > 0)) this.#evacuating = null;
       },
     };
-    const followers = [this.#selectedNodes, this.#borne, evacuations];
+    const followers = [this.#selectedNodes, this.#borne, all];
     this.#nodes = new ObjectCache({ kind: () => 'Node', subject: () => nodes, followers }, options);
     const pods: Subject<SeenPod> = {
       query: { path: '/api/v1/pods', labelSelector: '', fieldSelector: NOT_ENDED },
@@ -107,6 +111,13 @@ export class ClusterWatches {
     return this.#evacuating;
   }
 
+  /** The machines behind all nodes: the same set until one of them changes. Null while the nodes are not seen. */
+  machines(): ReadonlySet<string> | null {
+    if (!this.#nodes.reflector?.synced) return null;
+    this.#machines ??= new Set([...this.#nodes.values()].map(machineOf));
+    return this.#machines;
+  }
+
   /** Looks again for what the server may have come to serve. */
   review(): void {
     this.#endpoints.review();
@@ -119,6 +130,9 @@ export class ClusterWatches {
     );
   }
 }
+
+/** Of a Node without a providerID its name stands for it. */
+const machineOf = ({ node: { providerID, name } }: SeenNode): string => providerID || name;
 
 const evacuated = ({ node: { name, providerID, evacuating }, unclear }: SeenNode): readonly EvacuatedNode[] => {
   const node = { name, providerID: providerID as ProviderID };

@@ -58,6 +58,8 @@ export class KubernetesSource implements ClusterSource, Seen {
   readonly #hindrances = new Map<string, string>();
   /** The nodes that are to be evacuated, as they were told last. */
   #evacuations: readonly EvacuatedNode[] = [];
+  /** Behind all nodes, as they were told last. */
+  #machines: ReadonlySet<string> | null = null;
   #flushing = false;
   #served: boolean | null = null;
   #listener: ClusterListener | null = null;
@@ -202,6 +204,7 @@ export class KubernetesSource implements ClusterSource, Seen {
       rest = this.#options.clock.yieldToEventLoop?.() ?? null;
       return rest !== null;
     };
+    this.#tellMachines();
     const isAllTold = this.#facts.flush((name, cause) => this.#tellFact(this.#watched.get(name), cause), isLate);
     for (const name of this.#troubled) this.#tellHindrance(name);
     this.#troubled.clear();
@@ -226,6 +229,13 @@ export class KubernetesSource implements ClusterSource, Seen {
     if (why === null) this.#hindrances.delete(name);
     else this.#hindrances.set(name, why);
     this.#tell((listener) => listener.hindered?.(watched.object.ref, why));
+  }
+
+  #tellMachines(): void {
+    const machines = this.#cluster.machines();
+    if (machines === null || machines === this.#machines) return;
+    this.#machines = machines;
+    this.#tell((listener) => listener.machinesObserved?.(machines));
   }
 
   #tellEvacuations(): void {

@@ -32,6 +32,7 @@ export class ClusterWatch {
   #listener: ClusterListener | null = null;
   #seen: Seen;
   #evacuating: readonly NodeRef[] = [];
+  #machines: ReadonlySet<string> = new Set();
 
   constructor(world: ClusterWorld) {
     this.#world = world;
@@ -51,6 +52,8 @@ export class ClusterWatch {
   /** Tells everything again, as far as it is seen. */
   resync(): void {
     this.#tell((listener, seen) => {
+      this.#machines = machinesIn(seen);
+      listener.machinesObserved?.(this.#machines);
       for (const policy of seen.policies.values()) listener.policyObserved?.(policy);
       for (const pool of seen.pools.values()) listener.poolObserved(pool);
       this.#world.tellFacts(listener, seen);
@@ -114,8 +117,16 @@ export class ClusterWatch {
     if (this.#listener !== null) tell(this.#listener, this.#seen);
   }
 
+  #tellMachines(): void {
+    const now = machinesIn(this.#seen);
+    if (isDeepStrictEqual(now, this.#machines)) return;
+    this.#machines = now;
+    this.#tell((listener) => listener.machinesObserved?.(now));
+  }
+
   /** Those that are to be evacuated are told when they are others than before. */
   #told(watched: Watched, tell: Tell): void {
+    if (watched === 'nodes') this.#tellMachines();
     this.#tell(tell);
     if (watched !== 'nodes') return;
     const now = evacuatingIn(this.#seen);
@@ -124,6 +135,9 @@ export class ClusterWatch {
     this.#tell((listener) => listener.evacuationsObserved?.(now));
   }
 }
+
+/** Of a Node without a providerID its name stands for it. */
+const machinesIn = ({ nodes }: Seen): ReadonlySet<string> => new Set([...nodes.values()].map(({ providerID, name }) => providerID || name));
 
 const evacuatingIn = ({ nodes }: Seen): readonly NodeRef[] =>
   [...nodes.values()].flatMap(({ name, providerID, evacuating }) => (evacuating ? [{ name, providerID: providerID as ProviderID }] : []));

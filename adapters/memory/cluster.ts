@@ -23,6 +23,8 @@ export interface MemoryCluster {
   removePool(ref: ObjectRef): void;
   setNode(...nodes: readonly ObservedNode[]): void;
   removeNode(name: string): void;
+  /** Behind all nodes. */
+  machines(): readonly string[];
   setPod(...pods: readonly ObservedPod[]): void;
   removePod(namespace: string, name: string): void;
   /** Puts annotations of the group routedip.io in the place of those that the object has. */
@@ -127,6 +129,7 @@ export const memoryCluster = (options: MemoryClusterOptions): MemoryCluster => {
       holders.drop(name);
       world.changed('nodes', world.tellFacts);
     },
+    machines: () => [...nodes.values()].map(({ providerID, name }) => providerID || name),
     setPod: (...added) => {
       for (const pod of added) pods.set(`${pod.namespace}/${pod.name}`, pod);
       world.changed('services', world.tellFacts);

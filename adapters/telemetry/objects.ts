@@ -20,6 +20,7 @@ export const toldToo = (source: ClusterSource, objects: Objects): ClusterSource 
         objects.gone(ref);
       },
       clusterObserved: (pool, fact) => listener.clusterObserved(pool, fact),
+      machinesObserved: (machines) => listener.machinesObserved?.(machines),
       evacuationsObserved: (nodes) => listener.evacuationsObserved?.(nodes),
       // No series bears the name of a class or an issuer.
       policyObserved: (policy) => listener.policyObserved?.(policy),

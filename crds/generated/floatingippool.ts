@@ -233,6 +233,8 @@ export interface IPStatus {
   readonly previousNodes?: readonly string[];
   /** Counts the elections of the address. */
   readonly epoch?: number;
+  /** The address was granted a node, and was not confirmed on one yet. It is not this pool's own before. */
+  readonly unconfirmed?: boolean;
   /** Time of the next try after an error. */
   readonly coolOffUntil?: string;
   /** True while the outcome of an assignment is unknown; nothing else is assigned meanwhile. */

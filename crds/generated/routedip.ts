@@ -144,6 +144,8 @@ export interface RoutedIPStatus {
   readonly ownedRules?: readonly OwnedRules[];
   /** Counts the elections of the address. */
   readonly epoch?: number;
+  /** The address was granted a node, and was not confirmed on one yet. It is not this RoutedIP's own before. */
+  readonly unconfirmed?: boolean;
   /** Number of failures since the last success. */
   readonly attempts?: number;
   /** Time of the next try after an error. */

@@ -24,6 +24,7 @@ export const RULES = [
 export const DEFAULTS = {
   routedIPReclaimPolicy: 'Retain',
   perNodeIPLimit: 1,
+  adoption: 'Unassigned',
   assignmentCoolOffSeconds: 0,
   recoveryGraceSeconds: 0,
   electionPolicy: 'Youngest',
@@ -86,6 +87,12 @@ export interface RoutedIPIssuerSpec {
    * word: at DigitalOcean it is always 1.
    */
   readonly perNodeIPLimit?: number;
+  /**
+   * Which addresses are taken that a RoutedIP names and that were never its own. Unassigned: those that are attached to
+   * nothing, or to a node of this cluster; any other one stays where it is until it is free. Any: also those on other
+   * machines. Never: none but those that the operator made for that RoutedIP.
+   */
+  readonly adoption?: 'Never' | 'Unassigned' | 'Any';
   /**
    * Addresses that one namespace may keep of this issuer: those that were made by it for objects of the namespace and
    * that still exist, retained ones included whose object is gone. Beyond that none is created. Addresses of an IPGroup

@@ -100,7 +100,7 @@ export class DNSWorld {
       halted: () => {},
     });
     const resume = (actor: ActorId) => cells.tell(actor, { type: 'RESUME' });
-    const inbox = new Inbox({ ...ports, term, cells, hasResumed: () => true, resume, answered: () => {} });
+    const inbox = new Inbox({ ...ports, term, cells, hasResumed: () => true, resume, placed: (observed) => observed, answered: () => {} });
     const leadership = { lease: () => ({ renewedAt: clock.monotonic(), durationMs: 15_000 }), seenTerm: () => term };
     consumeJobs(PROVIDER, provider, { ...ports, writer: world.cluster.process(), leadership }, 10);
     this.#process = { cells, end, isDead: () => state.dead };

@@ -231,8 +231,8 @@ describe('a Job that says that this can never work', () => {
 });
 
 describe('a template that cannot find', () => {
-  test('has an address assigned that is named in the spec', async () => {
-    const { world } = await jobDriven({ routedIPFirewallName: '' });
+  test('has an address assigned that is named in the spec, where any may be taken', async () => {
+    const { world } = await jobDriven({ routedIPFirewallName: '', adoption: 'Any' });
     world.jobs.platform.takesAny = true;
     world.jobs.script('find', UNABLE);
     const ref = world.setRoutedIP('shop', { routedIP: '192.0.2.1' });

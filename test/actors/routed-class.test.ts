@@ -208,7 +208,7 @@ describe('an address that the spec names', () => {
 
   test('and sits on a foreign droplet is found, and moved to the elected node only after its firewall is open there', async ({ open }) => {
     const world = open();
-    world.setClass();
+    world.setClass({ adoption: 'Any' });
     world.provider.cloud.addNode(providerIDOf('foreign'));
     world.address(A, 'foreign');
     await ready(world);

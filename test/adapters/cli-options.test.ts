@@ -48,6 +48,13 @@ describe('the namespaces that may use the operator’s credentials', () => {
   });
 });
 
+describe('what pools take', () => {
+  const adoptOf = (...argv: readonly string[]) => parseCommandLine(argv, {}, '0.0.0')?.options.adopt;
+  test('is any address, unless it is to be unassigned', () => {
+    expect([adoptOf(), adoptOf('--adopt=any'), adoptOf('--adopt=unassigned')]).toEqual(['any', 'any', 'unassigned']);
+  });
+});
+
 describe('the controllers', () => {
   const controllersOf = (...argv: readonly string[]) => parseCommandLine(argv, {}, '0.0.0')?.options.controllers;
   afterEach(() => {

@@ -98,6 +98,8 @@ export class Recorder implements ClusterListener {
     this.policies.delete(ref.name);
   }
 
+  machinesObserved(_machines: ReadonlySet<string>): void {}
+
   evacuationsObserved(_nodes: readonly EvacuatedNode[]): void {}
 
   clusterObserved(pool: ObjectRef, fact: ClusterFact): void {

@@ -6,7 +6,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { JobsWorld, OLD, YOUNG } from '../actors/jobs-world.ts';
 import { FIREWALL, MINUTE, RoutedWorld, servicePort } from '../actors/routed-world.ts';
-import { type OperatorProcess, PROVIDER, type World } from '../support/world.ts';
+import { type OperatorProcess, PROVIDER, providerIDOf, type World } from '../support/world.ts';
 import type { Recording } from './recorded-journal.ts';
 
 const ADDRESS = '203.0.113.7';
@@ -150,6 +150,20 @@ const byJobs: Recording = async (options, begin) => {
 };
 
 /** Recordings of RoutedIPs, by the name of their file. */
+/** Jobs find its address on a machine outside of the cluster, and look again. */
+const heldElsewhere: Recording = async (options, begin) => {
+  const world = new JobsWorld(options);
+  begin(world);
+  world.jobClass({ routedIPFirewallName: '' });
+  world.setNode(OLD, YOUNG);
+  world.jobs.platform.holders.set(ADDRESS, providerIDOf('stranger'));
+  world.setWeb('shop', ['old', 'young']);
+  const ref = world.setRoutedIP('shop', { routedIP: ADDRESS });
+  await world.operator();
+  await world.clock.runUntil(() => world.jobs.actions.filter((action) => action === 'find').length === 2, 10 * MINUTE);
+  await world.untilReason(ref, 'HeldElsewhere', 'Degraded', MINUTE);
+};
+
 export const ROUTED_RECORDINGS: Readonly<Record<string, Recording>> = {
   'routed-created': created,
   'routed-named-while-creating': named,
@@ -160,4 +174,5 @@ export const ROUTED_RECORDINGS: Readonly<Record<string, Recording>> = {
   'routed-deleted-with-its-address': deleted,
   'routed-account': account,
   'routed-by-jobs': byJobs,
+  'routed-held-elsewhere': heldElsewhere,
 };

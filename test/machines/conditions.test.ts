@@ -7,13 +7,19 @@ import { NOT_ACQUIRING, type PoolContext, poolContext } from '../../machines/poo
 import type { AddressView, PoolView } from '../../machines/pool-view.ts';
 import { poolConditions, poolStatus } from '../../machines/status.ts';
 import type { Address, ErrorKind } from '../../machines/types.ts';
-import { A, absentNode, node as aNode, B, C, failure, member, refOf, START, serving } from './builders.ts';
+import type { PoolSpec } from '../../machines/validate.ts';
+import { A, absentNode, node as aNode, B, C, failure, member, providerIDOf, refOf, START, serving } from './builders.ts';
 import { poolInput, QUERY } from './pool-world.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 
 /** Reason, status and message of each condition. */
 const told = (given: PoolView) =>
   Object.fromEntries(poolConditions(given).map(({ type, status, reason, message }) => [type, [status, reason, message]]));
+
+/** Takes nothing off machines outside of the cluster. */
+const CAREFUL = { ...(specOf() as PoolSpec), adoption: 'Unassigned' as const };
+/** On a machine that is no node of the cluster. */
+const OUTSIDE = member({ holder: providerIDOf('stranger'), adopts: 'Outside' });
 
 describe('the conditions of a pool', () => {
   test('whose addresses are all active', () => {
@@ -63,6 +69,12 @@ describe('the conditions of a pool', () => {
       view({ spec: specOf({ contention: { moves: 2, windowSeconds: 60 } }), members: { [A]: contended, [B]: serving('b') } }, waiting),
       'Contended',
       `${A} was moved by somebody else 2 times within 60 s: it is left attached to nothing, and tried again at 2026-03-01T12:01:00.000Z unless`,
+    ],
+    [
+      'an address is in use elsewhere',
+      view({ spec: CAREFUL, members: { [A]: OUTSIDE, [B]: serving('b') } }, waiting),
+      'HeldElsewhere',
+      `${A} is on digitalocean://stranger, which is no node of this cluster: it is taken once it is free (adopt: unassigned)`,
     ],
     ['no node is left', view({}, waiting), 'NoEligibleNode', `no eligible node is free for ${A}`],
   ])('say so when %s', (_, given, reason, part) => {
@@ -207,12 +219,14 @@ const anyView: fc.Arbitrary<PoolView> = fc
       specOf({ safeHold: { maxUnavailable: 1, windowSeconds: 60 } }),
       specOf({ contention: { moves: 1, windowSeconds: 60 } }),
       specOf({ desiredIPs: 1 }),
+      CAREFUL,
       specOf({ desiredIPs: 3, assignmentCoolOffSeconds: 20 }),
       null,
     ),
     members: fc.constantFrom(
       { [A]: serving('a'), [B]: serving('b') },
       { [A]: member({ contest: { moves: [START], restsSince: START } }), [B]: serving('b') },
+      { [A]: OUTSIDE, [B]: serving('b') },
     ),
     conflicts: seldom(fc.constant({ [B]: 'default/older' })).map((some) => some ?? {}),
     grantAt: seldom(fc.nat()),

@@ -19,6 +19,7 @@ const claimsTo = (step: Step): readonly (Claim & { readonly to: string })[] =>
 const leaves = ({ retiring, policy }: AddressContext, firewall: string): boolean =>
   retiring !== null || policy.firewall !== firewall || policy.ports.length === 0;
 const isDoubting = ({ snapshot }: Step): boolean => JSON.stringify(snapshot.value) === '{"Unassigned":"Doubting"}';
+const isLookingAgain = ({ snapshot }: Step): boolean => JSON.stringify(snapshot.value) === '{"Unassigned":"LookingAgain"}';
 const inputs = <I>(step: Step, name: string): readonly I[] => step.starts.flatMap(({ job, input }) => (job === name ? [input as I] : []));
 
 export const opened = (was: Opened, { before, event }: Edge): Opened =>
@@ -158,8 +159,9 @@ export const RULES: Readonly<Record<string, Rule>> = {
     return gone && contextOf(after).retiring !== null && inputs(after, 'assign').length === 0;
   },
 
-  'a wait has an end, and a timer for it': ({ before, after }) => {
+  'a wait has an end, and a timer for it': ({ before, event, after }) => {
     if (isDoubting(after)) return isDoubting(before) || after.delays.length === 1;
+    if (isLookingAgain(after)) return (isLookingAgain(before) && event.type !== 'RESUME') || after.delays.length === 1;
     if (after.snapshot.value !== 'CoolOff') return after.delays.length === 0;
     const enters = before.snapshot.value !== 'CoolOff';
     return contextOf(after).coolOffUntil !== null && (!enters || after.delays.length === 1);

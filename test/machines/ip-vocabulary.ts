@@ -15,6 +15,21 @@ export const AFTER: FirewallPolicy = { ...FIRST, postAllow: true };
 /** A firewall, and a mark on the node that gets the address. */
 export const MARKED: FirewallPolicy = { ...FIRST, taint: 'PreferNoSchedule' };
 
+/** Jobs drive the address. */
+export const BY_JOBS: FirewallPolicy = {
+  ...NONE,
+  subject: {
+    namespace: 'web',
+    name: 'shop',
+    uid: 'uid-shop',
+    serviceNamespace: 'web',
+    serviceName: 'shop',
+    firewall: '',
+    region: '',
+    reclaimPolicy: 'Retain',
+  },
+};
+
 export const addressInput = (change: Partial<AddressInput> = {}): AddressInput => ({
   id: `${POOL}/ip/${A}`,
   pool: POOL,
@@ -65,6 +80,18 @@ export const EVENTS: readonly MachineEvent[] = [
   event('xstate.after.coolOff.ip.CoolOff'),
   event('xstate.after.doubt.ip.Unassigned.Doubting'),
   { ...event('xstate.error.actor.find', { error: failure('Unavailable') }), at: at + CALL_DEADLINE },
+];
+
+/** What comes to an address that was never its owner's. */
+export const ADOPTING: readonly MachineEvent[] = [
+  event('xstate.done.actor.find', { output: observed(A, 'stranger', { place: 'Outside' }) }),
+  event('xstate.done.actor.find', { output: observed(A, null, { place: 'Unsaid' }) }),
+  event('xstate.done.actor.find', { output: observed(A) }),
+  event('ADDRESS_OBSERVED', { observed: observed(A, 'stranger') }),
+  event('NODE_GRANTED', { node: refOf('a'), spaced: false, looks: true }),
+  event('RETIRE', { policy: 'Retain' }),
+  event('RESUME'),
+  event('xstate.after.nextLook.ip.Unassigned.LookingAgain'),
 ];
 
 /** A grant of a pool that spaces its assignments. */

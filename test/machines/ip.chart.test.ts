@@ -8,13 +8,33 @@ import { cutOff, failure, frozen, POOL, SECOND, START } from './builders.ts';
 import { CALL_DEADLINE, chartOf, stateName } from './drive.ts';
 import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';
 import { broken, type Opened, opened, RULES } from './ip-invariants.ts';
-import { AFTER, ANSWERS, addressInput, answersCome, EVENTS, FIRST, MARKED, NONE, policyIs, SPACED, telling } from './ip-vocabulary.ts';
+import {
+  ADOPTING,
+  AFTER,
+  ANSWERS,
+  addressInput,
+  answersCome,
+  BY_JOBS,
+  EVENTS,
+  FIRST,
+  MARKED,
+  NONE,
+  policyIs,
+  SPACED,
+  telling,
+} from './ip-vocabulary.ts';
 
 const chart = chartOf('ip');
 const input = frozen(addressInput());
 const events = frozen([...EVENTS, SPACED, ...ANSWERS, ...[NONE, FIRST, AFTER, MARKED].map(policyIs)]);
 const exploration = { chart, input, events, telling, comes: answersCome };
-const places = placesOf(exploration).map((place) => ({ ...place, open: place.edges.reduce<Opened>(opened, null) }));
+/** That of others, which only Jobs can tell where it is. */
+const adopting = {
+  ...exploration,
+  input: frozen(addressInput({ origin: 'Found', policy: BY_JOBS })),
+  events: frozen(ADOPTING),
+};
+const places = [exploration, adopting].flatMap(placesOf).map((place) => ({ ...place, open: place.edges.reduce<Opened>(opened, null) }));
 const living = places.filter(({ end }) => !end.done);
 const contextOf = ({ snapshot }: Step): AddressContext => snapshot.context as AddressContext;
 
@@ -93,9 +113,12 @@ describe('in every state', () => {
       expect(resumed.starts.map(({ invokeId }) => invokeId)).toEqual([...end.invoking]);
       expect([stateName(end.snapshot.value), resumed.delays.length]).toEqual([
         stateName(end.snapshot.value),
-        ['CoolOff', 'Unassigned.Doubting'].includes(stateName(end.snapshot.value)) ? 1 : 0,
+        ['CoolOff', 'Unassigned.Doubting', 'Unassigned.LookingAgain'].includes(stateName(end.snapshot.value)) ? 1 : 0,
       ]);
-      const says = { FirewallOpening: ['claim'], Pruning: ['claim'], 'Unassigned.Waiting': ['tell'] }[stateName(end.snapshot.value)] ?? [];
+      const says =
+        { FirewallOpening: ['claim'], Pruning: ['claim'], 'Unassigned.Waiting': ['tell'], 'Unassigned.LookingAgain': ['tell'] }[
+          stateName(end.snapshot.value)
+        ] ?? [];
       expect(resumed.effects.map(({ type }) => type)).toEqual(says);
       const doubt = end.invoking.has('assign') ? { inDoubtUntil: START + SECOND + CALL_DEADLINE } : {};
       expect(resumed.snapshot.context).toEqual({ ...contextOf(end), ...doubt });

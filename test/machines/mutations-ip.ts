@@ -113,7 +113,9 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'a grant is given back while an earlier assign is in doubt',
     spoil: action(
       'giveBack',
-      shown(ip.giveBack({ backoff: FLIPOP_BACKOFF, callDeadlineMs: CALL_DEADLINE }), () => ({ inDoubtUntil: null })),
+      shown(ip.giveBack({ backoff: FLIPOP_BACKOFF, verifyEveryMs: 300_000, callDeadlineMs: CALL_DEADLINE }), () => ({
+        inDoubtUntil: null,
+      })),
     ),
     events: [...toAssigning, fails(cutOff()), waited, fails(failure('Conflict'))],
   },

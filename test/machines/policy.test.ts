@@ -16,6 +16,7 @@ const accepted = (checked: CheckedPolicy): Policy => checked.policy ?? expect.fa
 describe('a class that says nothing but its name', () => {
   test('has every default', () => {
     expect(accepted(checkClass())).toEqual({
+      adoption: 'Unassigned',
       provider: 'digitalocean',
       cloud: 'digitalocean',
       secrets: [],

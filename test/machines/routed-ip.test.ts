@@ -224,13 +224,15 @@ describe('a RoutedIP for which a person names another address while one is made'
     const spec = { ...FACT, spec: { className: CLASS_NAME, serviceRef: { serviceName: 'shop' }, routedIP: B }, policy };
     return { ...SPEC, spec, generation: 2, ...fact };
   };
+  /** Where B is was read. */
+  const READ = { address: B, holder: null, region: 'nyc3', adopts: 'Free' };
   const membersOf = ({ context }: Driven<PoolContext>) =>
     Object.entries(context.members).map(([address, { retiring }]) => [address, retiring]);
   const asked = ({ last }: Driven<PoolContext>, address: string) =>
     last.effects.flatMap((effect) => (effect.type === 'tell' && effect.params.to.endsWith(address) ? [effect.params.event] : []));
 
   test('is bound to that one, and gives back what was made', () => {
-    const routed = creating().send('SPEC_OBSERVED', named('Delete')).send('CLUSTER_OBSERVED', SERVED);
+    const routed = creating().send('SPEC_OBSERVED', named('Delete')).send('CLUSTER_OBSERVED', SERVED).send('READY', READ);
     expect(routed.context.exposed?.bound).toBe(B);
     routed.done('create', { address: A });
     expect([routed.started, asked(routed, A)]).toMatchObject([[], [{ type: 'RETIRE', policy: 'Delete' }]]);
@@ -259,13 +261,18 @@ describe('a RoutedIP for which a person names another address while one is made'
       .failed('create', cutOff())
       .send('SPEC_OBSERVED', named('Delete'))
       .send('CLUSTER_OBSERVED', SERVED)
+      .send('READY', READ)
       .done('reconcile', { found: 'one', address: A });
     expect([asked(routed, A), routed.context.exposed?.bound]).toEqual([[], B]);
     expect(routed.inputOf('announce')).toMatchObject({ message: expect.stringMatching(`^${A} may have been made for this RoutedIP`) });
   });
 
   test('tells of it where the class retains, and until that was heard', () => {
-    const routed = creating().send('SPEC_OBSERVED', named('Retain')).send('CLUSTER_OBSERVED', SERVED).done('create', { address: A });
+    const routed = creating()
+      .send('SPEC_OBSERVED', named('Retain'))
+      .send('CLUSTER_OBSERVED', SERVED)
+      .send('READY', READ)
+      .done('create', { address: A });
     const told = { reason: 'AddressLeft', message: expect.stringContaining(`${A} was made for this RoutedIP, which has another address`) };
     expect([routed.inputOf('announce'), membersOf(routed)]).toMatchObject([told, [[B, false]]]);
     expect(routed.failed('announce', failure('Unavailable')).elapse().started).toEqual(['announce']);
@@ -294,7 +301,7 @@ describe('a RoutedIP for which a person names another address while one is made'
       .send('CLUSTER_OBSERVED', SERVED)
       .done('create', { address: A });
     expect([membersOf(routed), routed.context.exposed?.bound, statusOf(routed).routedIP]).toEqual([[[A, true]], null, undefined]);
-    routed.send('SPEC_OBSERVED', named('Delete')).send('CLUSTER_OBSERVED', SERVED).send('GONE', { address: A });
+    routed.send('SPEC_OBSERVED', named('Delete')).send('CLUSTER_OBSERVED', SERVED).send('GONE', { address: A }).send('READY', READ);
     expect([membersOf(routed), routed.context.exposed?.bound]).toEqual([[[B, false]], B]);
   });
 

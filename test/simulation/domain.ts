@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { OperatorProcess } from '../support/world.ts';
 import type { PlayedNames } from './domains/names.ts';
 import type { PlayedNodes } from './domains/nodes.ts';
+import type { PlayedPolicies } from './domains/policies.ts';
 import type { PlayedPools } from './domains/pools.ts';
 import type { PlayedRoutedIPs } from './domains/routed-ips.ts';
 import type { PlayedServices } from './domains/services.ts';
@@ -60,6 +61,7 @@ export interface Stage {
   readonly pools: PlayedPools | null;
   readonly names: PlayedNames | null;
   readonly routed: PlayedRoutedIPs | null;
+  readonly policies: PlayedPolicies | null;
   readonly services: PlayedServices | null;
   /** Whether anything of one of these kinds stands in the history. */
   readonly happens: (domain: DomainName, ...kinds: readonly string[]) => boolean;

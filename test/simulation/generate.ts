@@ -80,7 +80,7 @@ const worldOf = (topics: readonly Topic[]): fc.Arbitrary<World> => {
     firewallMs: range(3_000),
     restarts: fc.constantFrom(true, true, true, false),
     away: fc.constantFrom(false, false, true),
-    ...(has('pools') && { pools: poolSetups(has('names')) }),
+    ...(has('pools') && { pools: poolSetups(has('names')), adopt: fc.constantFrom(undefined, undefined, 'unassigned') }),
     ...(has('names') && { names: fc.constant(true) }),
     ...(has('routed') && { routed: routedSetup }),
     ...(isServed && {

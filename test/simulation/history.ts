@@ -64,6 +64,8 @@ export interface History {
   readonly restarts: boolean;
   /** Processes go on in memory while the store is away. */
   readonly away?: boolean;
+  /** Pools take nothing off machines outside of the cluster; absent for anything. */
+  readonly adopt?: 'unassigned' | undefined;
   /** How long all has to stay right in the end, virtual ms. */
   readonly restsMs?: number;
   readonly pools?: readonly PoolSetup[];

@@ -1,6 +1,7 @@
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { Address } from '../../machines/types.ts';
+import { AdoptionRules, type Owner } from '../support/adoption-rules.ts';
 import { CreationRules } from '../support/creations.ts';
 import { type Claiming, ownersOf, shownBy } from '../support/owners.ts';
 import { providerIDOf } from '../support/world.ts';
@@ -24,6 +25,7 @@ export interface Claimant {
 /** The addresses of the account: those that stand there at first, that people make, and that the operator makes. */
 export class Made {
   readonly #stage: Stage;
+  readonly #adoption: AdoptionRules;
   readonly rules: CreationRules;
   #bought = 0;
   /** By uid: since when it cannot tell which address is its own, virtual ms. */
@@ -31,9 +33,22 @@ export class Made {
 
   constructor(stage: Stage) {
     this.#stage = stage;
+    this.#adoption = new AdoptionRules(stage.world, () => this.#adopting());
     this.rules = new CreationRules(stage.world, () =>
       this.claimants().map(({ addresses, bound }) => (bound ? [...addresses, bound] : addresses)),
     );
+  }
+
+  /** Before and after whatever people do. */
+  look(): void {
+    this.#adoption.look();
+  }
+
+  /** Those that may be asked for addresses, and whether they take what is on other machines. */
+  #adopting(): readonly Owner[] {
+    const { pools, routed, history } = this.#stage;
+    const ofPools = (pools?.refs() ?? []).map((ref) => ({ ref, mayTake: history.adopt !== 'unassigned', isByJobs: false }));
+    return [...ofPools, ...(routed?.adopting() ?? [])];
   }
 
   /** The provider holds as many on a node as it can. */
@@ -101,7 +116,13 @@ export class Made {
     this.restore();
     const wanted = new Set(this.claimants().flatMap(({ addresses }) => addresses));
     for (const { address, providerID } of cloud.addresses())
-      if (providerID !== null && !wanted.has(address)) cloud.moveByHand(address, null);
+      if (providerID !== null && (!wanted.has(address) || this.#isKept(address, providerID))) cloud.moveByHand(address, null);
+  }
+
+  /** On a machine outside of the cluster, where not everybody may take it: whoever has it there lets it go. */
+  #isKept(address: Address, providerID: string): boolean {
+    if (this.#stage.world.cluster.machines().includes(providerID) || this.#adopting().every(({ mayTake }) => mayTake)) return false;
+    return !this.#adoption.hasShown(this.owners().get(address) ?? '', address);
   }
 
   restore(): void {
@@ -175,7 +196,7 @@ export class Made {
 
   violations(): readonly Violation[] {
     if (!this.#isLost('recreate')) this.rules.checkCalls();
-    return this.rules.violations;
+    return [...this.rules.violations, ...this.#adoption.violations];
   }
 }
 

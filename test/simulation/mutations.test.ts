@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { shareOf } from '../support/extent.ts';
 import type { History } from './history.ts';
+import { ADOPTION_END_MUTATIONS, ADOPTION_MUTATIONS } from './mutations/adoption.ts';
 import { JOB_MUTATIONS } from './mutations/jobs.ts';
 import { MARK_END_MUTATIONS, MARK_MUTATIONS } from './mutations/marks.ts';
 import type { Mutation } from './mutations/mutation.ts';
@@ -69,6 +70,7 @@ const OF_EVERY_MOMENT: readonly Row[] = [
   ...rows({ ...MUTATIONS, ...WIDE_MUTATIONS, ...PATIENCE_MUTATIONS, ...MARK_MUTATIONS, 'comes to rest': RESTLESS }, ofPools),
   ...rows({ ...ROUTED_MUTATIONS, ...ROUTED_MARK_MUTATIONS }, ofRouted),
   ...rows(JOB_MUTATIONS, ofRouted),
+  ...rows(ADOPTION_MUTATIONS, ofRouted),
   ...rows(VIP_MUTATIONS, ofVips, 5_000),
   ...rows(VIRTUAL_MUTATIONS, ofVirtualIPs, 200_000),
 ];
@@ -76,6 +78,7 @@ const OF_THE_END: readonly Row[] = [
   ...rows({ ...END_MUTATIONS, ...WIDE_END_MUTATIONS, ...MARK_END_MUTATIONS }, ofPools),
   ...rows(WATCH_END_MUTATIONS, ofPools),
   ...rows({ ...ROUTED_END_MUTATIONS, ...ROUTED_MARK_END_MUTATIONS }, ofRouted),
+  ...rows(ADOPTION_END_MUTATIONS, ofRouted, 200_000),
   ...rows(VIRTUAL_END_MUTATIONS, ofVirtualIPs, 200_000),
 ];
 const tabled = (all: readonly Row[]): readonly [string, string, Row][] => shareOf(all, 3).map((row) => [row.check, row.mutation, row]);

@@ -320,6 +320,7 @@ export const TO_REACH: Readonly<Record<string, readonly string[]>> = {
   ).map((kind) => `fails: ${kind}`),
   'what a RoutedIP may say of its firewall': says('FirewallOpened', 'FirewallClosed', 'NothingToOpen', 'NoFirewall', 'Opening'),
   'processes that go on without the store': [WITHOUT_STORE],
+  'what is said of addresses that are not taken': says('HeldElsewhere', 'AdoptionNotAllowed'),
   'what is said of marks': says('Paused', 'Draining', 'MoveRequested'),
   'every end of a call for an IP': ['guard', 'reserve', 'publish', 'free', 'unguard'].flatMap((verb) =>
     ends(verb, 'done', 'lost', 'error'),

@@ -7,6 +7,7 @@ import { type OperatorProcess, providerIDOf, type WorldOptions } from '../suppor
 import type { Happening, Played, Stage, Violation } from './domain.ts';
 import type { PlayedNames } from './domains/names.ts';
 import type { PlayedNodes } from './domains/nodes.ts';
+import type { PlayedPolicies } from './domains/policies.ts';
 import type { PlayedPools } from './domains/pools.ts';
 import type { PlayedRoutedIPs } from './domains/routed-ips.ts';
 import type { PlayedServices } from './domains/services.ts';
@@ -86,6 +87,10 @@ export class Simulation implements Stage {
     return (this.#parts.get('routed') as unknown as PlayedRoutedIPs | undefined) ?? null;
   }
 
+  get policies(): PlayedPolicies | null {
+    return (this.#parts.get('policies') as unknown as PlayedPolicies | undefined) ?? null;
+  }
+
   get services(): PlayedServices | null {
     return (this.#parts.get('services') as unknown as PlayedServices | undefined) ?? null;
   }
@@ -148,6 +153,7 @@ export class Simulation implements Stage {
   /** Before and after each edit. */
   #lookAround(): void {
     this.#keepers.look(this.made.claiming(), this.world.clock.monotonic());
+    this.made.look();
   }
 
   async #happen({ in: domain, what }: Step): Promise<void> {

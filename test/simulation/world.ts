@@ -68,7 +68,12 @@ export class SimulationWorld extends World {
       away,
       facts: { addressesPerNode: perNode },
       provider: { actionMs, callMs, firewallMs, random, addressesPerNode: onNode },
-      settings: { verifyEveryMs: 60_000, maxAddressesPerNamespace: history.seed % 2 === 0 ? MANY : null, ...options.settings },
+      settings: {
+        verifyEveryMs: 60_000,
+        maxAddressesPerNamespace: history.seed % 2 === 0 ? MANY : null,
+        ...(history.adopt && { adopt: history.adopt }),
+        ...options.settings,
+      },
       ...(vips && { vips }),
     });
     this.isAway = away;

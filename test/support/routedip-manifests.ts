@@ -96,6 +96,7 @@ const policies = (make: (spec: Fields) => KubeObject): readonly Wrong[] => [
   wrong('no port at most', make({ maxPorts: 0 }), /spec\.maxPorts in body should be greater than or equal to 1/),
   wrong('a reclaim policy that nobody knows', make({ routedIPReclaimPolicy: 'Recycle' }), /spec\.routedIPReclaimPolicy: Unsupported value/),
   wrong('a taint that evicts', make({ taintEffect: 'NoExecute' }), /spec\.taintEffect: Unsupported value: "NoExecute"/),
+  wrong('an adoption that nobody knows', make({ adoption: 'Free' }), /spec\.adoption: Unsupported value: "Free"/),
   wrong('an election of the oldest', make({ electionPolicy: 'Oldest' }), /spec\.electionPolicy: Unsupported value: "Oldest"/),
   wrong('a negative pause', make({ assignmentCoolOffSeconds: -1 }), /should be greater than or equal to 0/),
   wrong('a negative grace', make({ recoveryGraceSeconds: -0.5 }), /should be greater than or equal to 0/),

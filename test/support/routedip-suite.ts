@@ -45,6 +45,7 @@ const ROUTED_IP_STATUS = {
     { firewall: 'older', ports: [], nodes: ['digitalocean://1'] },
   ],
   epoch: 7,
+  unconfirmed: true,
   attempts: 3,
   coolOffUntil: AT,
   inDoubt: true,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { Json } from '../../../actors/ports.ts';
+import type { Adoption } from '../../../machines/adoption.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
 import { CLASS_NAME } from '../../actors/routed-world.ts';
 import { type OperatorProcess, PROVIDER } from '../../support/world.ts';
@@ -15,6 +16,8 @@ export interface PolicyRules {
   readonly reclaim: 'Retain' | 'Delete';
   readonly coolOffSeconds: number;
   readonly graceSeconds: number;
+  /** Absent for any. */
+  readonly adoption?: Adoption;
 }
 
 export type PolicyHappening =
@@ -36,7 +39,7 @@ interface PolicyNow {
 }
 
 /** A class that uses the operator's own token, an issuer with a Secret, and what is done to them. */
-class PlayedPolicies implements Played<PolicyHappening> {
+export class PlayedPolicies implements Played<PolicyHappening> {
   readonly #stage: Stage;
   readonly #policies: readonly PolicyNow[];
   #isSecretThere = true;
@@ -90,9 +93,15 @@ class PlayedPolicies implements Played<PolicyHappening> {
     providers.set(KEY, this.#isSecretThere ? { facts: own.facts, provider: client } : { facts: missing, provider: null });
   }
 
+  adoptionOf(index: number): Adoption {
+    return this.#policies[index]?.rules.adoption ?? 'Any';
+  }
+
+  /** Who may adopt nothing would wait for ever. */
   mend(): void {
     for (const [index, policy] of this.#policies.entries()) {
       policy.isBroken = false;
+      if (policy.rules.adoption === 'Never') policy.rules = { ...policy.rules, adoption: 'Unassigned' };
       this.#apply(index);
     }
     this.#isSecretThere = true;
@@ -110,6 +119,7 @@ class PlayedPolicies implements Played<PolicyHappening> {
       routedIPReclaimPolicy: reclaim,
       assignmentCoolOffSeconds: coolOffSeconds,
       recoveryGraceSeconds: graceSeconds,
+      adoption: this.adoptionOf(index),
       perNodeIPLimit: policy.isBroken ? 0 : this.#stage.history.perNode,
       ...(firewall !== null && { routedIPFirewallName: FIREWALLS[2 * index + firewall] ?? '' }),
     };
@@ -137,23 +147,30 @@ const firewall = fc.constantFrom(0, 0, 1, null);
 const taint = fc.constantFrom<PolicyRules['taint']>('PreferNoSchedule', 'NoSchedule', 'None');
 const reclaim = fc.constantFrom<PolicyRules['reclaim']>('Retain', 'Delete');
 const postAllow = fc.boolean();
+const adoption = fc.constantFrom<Adoption>('Any', 'Unassigned', 'Unassigned', 'Never');
 
 export const policySetups: fc.Arbitrary<readonly PolicyRules[]> = exactly(
   POLICIES,
   fc.record({
-    ...{ firewall, postAllow, taint, reclaim },
+    ...{ firewall, postAllow, taint, reclaim, adoption },
     coolOffSeconds: fc.constantFrom(0, 0, 0, 5),
     graceSeconds: fc.constantFrom(0, 0, 10),
   }),
 );
 
-export const POLICIES_DOMAIN: Domain<PolicyHappening> = {
+export const POLICIES_DOMAIN: Domain<PolicyHappening, PlayedPolicies> = {
   sorts: [
     {
       weight: 3,
       arbitrary: fc.record({
         ...{ kind: of('policy'), policy },
-        change: fc.oneof(fc.record({ firewall }), fc.record({ postAllow }), fc.record({ taint }), fc.record({ reclaim })),
+        change: fc.oneof(
+          fc.record({ firewall }),
+          fc.record({ postAllow }),
+          fc.record({ taint }),
+          fc.record({ reclaim }),
+          fc.record({ adoption }),
+        ),
       }),
     },
     { weight: 2, arbitrary: fc.record({ kind: of('breakPolicy', 'mendPolicy', 'removePolicy', 'makePolicy'), policy }) },

@@ -6,6 +6,7 @@ import { PAUSED } from '../../../machines/marks.ts';
 import { boundAddress } from '../../../machines/rebuild-routed-ip.ts';
 import { type ActorId, type Address, MOVE_TO } from '../../../machines/types.ts';
 import { CLASS_NAME } from '../../actors/routed-world.ts';
+import type { Owner } from '../../support/adoption-rules.ts';
 import { type Moment, momentOf } from '../../support/marks.ts';
 import type { RoutedRules } from '../../support/routed-rules.ts';
 import { ADDRESSES, type Domain, exactly, index, NODES, of, orNull, type Played, type Stage, type Violation } from '../domain.ts';
@@ -81,6 +82,22 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
       turnSaved.call(invariants, turn);
       stage.made.rules.noteSpecs();
     };
+  }
+
+  /** Those that are there, and what their classes let them take. */
+  adopting(): readonly Owner[] {
+    const { policies, history } = this.#stage;
+    return this.#plans.flatMap(({ ref, policy }) =>
+      ref
+        ? [
+            {
+              ref,
+              mayTake: (policies?.adoptionOf(policy) ?? 'Any') === 'Any',
+              isByJobs: policy === 0 && history.routed?.jobs !== undefined,
+            },
+          ]
+        : [],
+    );
   }
 
   /** Those that are there. */

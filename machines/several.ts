@@ -1,0 +1,5 @@
+/** So many addresses or nodes are named; of the others people are told the number. */
+export const NAMED = 10;
+
+export const several = (texts: readonly string[]): string =>
+  [...texts.slice(0, NAMED), ...(texts.length > NAMED ? [`and ${texts.length - NAMED} more`] : [])].join('; ');

@@ -1,0 +1,125 @@
+import type { PoolObject } from '../../actors/ports/cluster.ts';
+import { isOwn } from '../../machines/adoption.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { PoolContext } from '../../machines/pool.ts';
+import { rememberedPool } from '../../machines/rebuild.ts';
+import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
+import type { Address, ProviderID } from '../../machines/types.ts';
+import { providerIDOf, type World } from './world.ts';
+
+/** How long what was decided may still take effect, virtual ms: somebody may attach the address to another machine between the last look and the call, a Node may be deleted and
+ *  a class changed once an address was granted a node, and a Job may wait for its Pod. */
+const STALE_MS = { look: 30_000, grant: 150_000, job: 400_000 } as const;
+
+export type AdoptionRule = 'takes nothing off machines outside of the cluster';
+
+export interface Owner {
+  readonly ref: ObjectRef;
+  /** It may take what is on other machines. */
+  readonly mayTake: boolean;
+  readonly isByJobs: boolean;
+}
+
+/** Nobody takes an address off a machine outside of the cluster that was never its own, unless he may. */
+export class AdoptionRules {
+  readonly violations: { readonly rule: AdoptionRule; readonly at: number; readonly text: string }[] = [];
+  readonly #world: World;
+  readonly #owners: () => readonly Owner[];
+  /** What was an object's own once: `<uid> <address>`. */
+  readonly #own = new Set<string>();
+  /** What the status of an object has shown to be. */
+  readonly #shown = new Set<string>();
+  /** When an object was last seen to be free to take anything, by uid. */
+  readonly #freeAt = new Map<string, number>();
+  /** Since when a machine that is none of the cluster's has been none, and since when it has had the address. */
+  readonly #outsideSince = new Map<string, number>();
+  readonly #heldSince = new Map<Address, number>();
+
+  constructor(world: World, owners: () => readonly Owner[]) {
+    this.#world = world;
+    this.#owners = owners;
+    const { cloud } = world.provider;
+    const { assign, moveByHand } = cloud;
+    cloud.assign = (address, node) => {
+      this.#check(address, node);
+      return assign.call(cloud, address, node);
+    };
+    cloud.moveByHand = (address, providerID) => {
+      this.#heldSince.set(address, this.#now);
+      moveByHand.call(cloud, address, providerID);
+    };
+    const { invariants } = world;
+    const { turnSaved } = invariants;
+    invariants.turnSaved = (turn) => {
+      turnSaved.call(invariants, turn);
+      this.look();
+    };
+  }
+
+  get #now(): number {
+    return this.#world.clock.monotonic();
+  }
+
+  /** Before and after whatever people do, and after every turn. */
+  look(): void {
+    for (const { ref, mayTake } of this.#owners()) {
+      if (mayTake) this.#freeAt.set(ref.uid, this.#now);
+      for (const address of ownIn(this.#world.cluster.pool(ref))) this.#shown.add(`${ref.uid} ${address}`);
+    }
+    for (const context of this.#addresses()) if (isOwn(context)) this.#own.add(`${this.#uidOf(context)} ${context.address}`);
+    const nodes = new Set(this.#world.cluster.machines());
+    const held = this.#world.provider.cloud.addresses().flatMap(({ providerID }) => providerID ?? []);
+    for (const machine of held) if (!nodes.has(machine) && !this.#outsideSince.has(machine)) this.#outsideSince.set(machine, this.#now);
+    for (const machine of this.#outsideSince.keys()) if (nodes.has(machine)) this.#outsideSince.delete(machine);
+  }
+
+  /** As they were recorded last. */
+  #addresses(): readonly AddressContext[] {
+    return [...this.#world.invariants.records.values()].flatMap(({ chart, snapshot }) =>
+      chart === 'ip' ? [snapshot.context as unknown as AddressContext] : [],
+    );
+  }
+
+  #uidOf({ pool }: AddressContext): string {
+    return (this.#world.invariants.records.get(pool)?.snapshot.context as unknown as PoolContext | undefined)?.ref.uid ?? '';
+  }
+
+  #check(address: Address, node: ProviderID): void {
+    const { cloud } = this.#world.provider;
+    const holder = cloud.addresses().find((each) => each.address === address)?.providerID ?? null;
+    if (holder === null || holder === node) return;
+    this.look();
+    const outsideSince = this.#outsideSince.get(holder);
+    if (outsideSince === undefined) return;
+    const asked = this.#addresses()
+      .filter((context) => context.address === address && context.elected?.providerID === node)
+      .map((context) => this.#uidOf(context));
+    const owner = this.#owners().find(({ ref }) => asked.includes(ref.uid));
+    if (!owner || this.#own.has(`${owner.ref.uid} ${address}`)) return;
+    const stale = owner.isByJobs ? STALE_MS.job : holder === providerIDOf('foreign') ? STALE_MS.look : STALE_MS.grant;
+    const since = Math.max(outsideSince, this.#heldSince.get(address) ?? 0);
+    const isLate = this.#now - since <= stale || this.#now - (this.#freeAt.get(owner.ref.uid) ?? Number.NEGATIVE_INFINITY) <= STALE_MS.job;
+    if (isLate) return;
+    this.#note('takes nothing off machines outside of the cluster', `${address} is taken off ${holder} by ${owner.ref.name}`);
+  }
+
+  #note(rule: AdoptionRule, text: string): void {
+    this.violations.push({ rule, at: this.#now, text });
+  }
+
+  /** Its status has shown that the address was its own: nothing holds up its failover. */
+  hasShown(uid: string, address: Address): boolean {
+    return this.#shown.has(`${uid} ${address}`);
+  }
+}
+
+/** The addresses of which the status says that they are its own. */
+function ownIn(object: PoolObject | null): readonly Address[] {
+  if (!object) return [];
+  const remember = object.ref.kind === 'RoutedIP' ? rememberedRoutedIP : rememberedPool;
+  const { addresses, created } = remember(object.status, 0, 0);
+  return (Object.keys(addresses) as Address[]).filter((address) =>
+    isOwn({ origin: created.includes(address) ? 'Created' : 'Found', epoch: 0, ...addresses[address] }),
+  );
+}
