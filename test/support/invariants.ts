@@ -95,8 +95,8 @@ export class Invariants implements Observer {
   readonly #ours = new Map<Address, { readonly to: ProviderID; readonly action: ActionRef | null }>();
   /** How many turns of which cell were saved at the present moment. */
   readonly #atOnce = { at: 0, turns: new Map<ActorId, number>() };
-  /** The highest one, and when its first turn began, ms since the epoch. `wasAway`: somebody was without the store by then. */
-  #term = { term: 0, since: 0, wasAway: false };
+  /** The highest one, and when its first turn began, ms since the epoch. `isUnfenced`: somebody was without the store by then, or the store has lost it since. */
+  #term = { term: 0, since: 0, isUnfenced: false };
   #last = { at: 0, term: 0 };
   /** How long no turn was saved before the present term began, and when that was, ms. */
   #silence = { ms: 0, endedAt: Number.NEGATIVE_INFINITY };
@@ -119,9 +119,10 @@ export class Invariants implements Observer {
     return this.#records;
   }
 
-  /** The records were lost while no process ran. */
+  /** The records were lost, and the term with them. */
   forget(): void {
     this.#records.clear();
+    this.#term = { ...this.#term, isUnfenced: true };
   }
 
   turnSaved(turn: SavedTurn): void {
@@ -158,16 +159,16 @@ export class Invariants implements Observer {
   termWritten(term: number, known: number): void {
     if (term <= known) this.#note('terms only grow', `term ${term} was begun, and ${known} is known`);
     this.#newest = term;
-    if (term < this.#term.term) this.#term = { term, since: 0, wasAway: false };
+    if (term < this.#term.term) this.#term = { term, since: 0, isUnfenced: false };
   }
 
-  /** What was written before, and is seen late because the reply was lost, does not count; nor does what a leader writes in its memory under a higher term, as long as
-   *  it does not know that its Lease was deleted and another one leads. It may have ended by then. */
+  /** What was written before, and is seen late because the reply was lost, does not count; nor does what a leader writes under a term that the store does not fence, in its
+   *  memory or in a store that has lost the higher one, as long as it does not know that its Lease was deleted and another one leads. It may have ended by then. */
   #checkTerm({ cell, term, at }: SavedTurn): void {
-    const { term: known, since, wasAway } = this.#term;
-    if (term < known && at > since + (wasAway || this.isAway() ? this.leaseLookMs : 0))
+    const { term: known, since, isUnfenced } = this.#term;
+    if (term < known && at > since + (isUnfenced || this.isAway() ? this.leaseLookMs : 0))
       this.#note('terms only grow', `${cell} was written under term ${term} after ${known}`);
-    if (term > known && term <= this.#newest) this.#term = { term, since: at, wasAway: this.isAway() };
+    if (term > known && term <= this.#newest) this.#term = { term, since: at, isUnfenced: this.isAway() };
   }
 
   #noteSilence({ term }: SavedTurn): void {
