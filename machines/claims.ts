@@ -1,14 +1,20 @@
 import { familyOf } from './address.ts';
+import type { PoolContext } from './pool.ts';
 import type { Address, Family } from './types.ts';
 
 /** A node holds addresses of each family for themselves, so each has a claim of its own on the node. No node's name bears a `#`. */
 const IPV6_MARK = '#6';
+/** Before the namespace within which a claim counts. No node's name bears a `~`. */
+const WITHIN_MARK = '~';
 
-/** What an address claims of a node. */
-export const nodeClaim = (node: string, address: Address): string => (familyOf(address) === 6 ? `${node}${IPV6_MARK}` : node);
+/** Who may write an issuer brings an account of his own, in which no node of this cluster need be: what he claims keeps nobody of another namespace off a node. */
+export const claimsWithin = ({ spec, ref }: Pick<PoolContext, 'spec' | 'ref'>): string | null =>
+  spec?.exposes?.source.kind === 'RoutedIPIssuer' ? ref.namespace : null;
+
+/** What an address claims of a node. `within`: the namespace within which that counts, null where it counts for all. */
+export const nodeClaim = (node: string, address: Address, within?: string | null): string =>
+  `${node}${within == null ? '' : `${WITHIN_MARK}${within}`}${familyOf(address) === 6 ? IPV6_MARK : ''}`;
 
 /** Of claims that others hold: the nodes that are full for addresses of the family. */
 export const nodesFull = (claims: readonly string[], family: Family): readonly string[] =>
-  family === 4
-    ? claims.filter((claim) => !claim.endsWith(IPV6_MARK))
-    : claims.flatMap((claim) => (claim.endsWith(IPV6_MARK) ? [claim.slice(0, -IPV6_MARK.length)] : []));
+  claims.filter((claim) => claim.endsWith(IPV6_MARK) === (family === 6)).map((claim) => claim.split(/[~#]/, 1)[0] ?? '');

@@ -1,5 +1,5 @@
 import { isWithheld } from './adoption.ts';
-import type { Effect, FirewallPolicy, SpecObserved } from './events.ts';
+import type { Effect, FirewallPolicy, RetirePolicy, SpecObserved } from './events.ts';
 import { checkRoutedIP, type RoutedIPFact, reclaimOf, sourceOf } from './exposure.ts';
 import { isPaused } from './marks.ts';
 import { accountOf } from './policy.ts';
@@ -28,6 +28,17 @@ function withReclaim(context: PoolContext, fact: RoutedIPFact): PoolContext {
     ...context,
     spec: { ...spec, exposes: { ...spec.exposes, reclaim, subject: subject && { ...subject, reclaimPolicy: reclaim } } },
   };
+}
+
+/** What becomes of an address whose owner is deleted. */
+export function policyFor(context: PoolContext, address: Address): RetirePolicy {
+  const { spec, exposed, created, members } = context;
+  if (spec?.exposes?.reclaim !== 'Delete') return 'Retain';
+  if (created.includes(address)) return 'Delete';
+  const { retiring, adopts } = members[address] ?? {};
+  // One that is retired already is at another account, where others may have made it. One that was never its own may be in use elsewhere.
+  const isOwn = context.provider === spec.provider && !retiring && adopts === undefined;
+  return exposed?.deleteAdopted && isOwn && letsDeleteAdopted(spec) ? 'DeleteAdopted' : 'Retain';
 }
 
 /** An issuer with the operator's credentials lets nobody delete what others made in their account. */

@@ -51,6 +51,8 @@ export interface AddressContext extends Pick<AddressInput, 'id' | 'pool' | 'prov
   /** Where CoolOff goes on. */
   readonly resume: ResumeState;
   readonly retiring: RetirePolicy | null;
+  /** As it was when the address was started; absent where its claims count for all. */
+  readonly claimsWithin?: string;
 }
 
 export interface OpenPorts {
@@ -75,6 +77,8 @@ export interface AddressInput {
   /** Of a RoutedIP; absent for no firewall. */
   readonly policy?: FirewallPolicy;
   readonly perNode?: number;
+  /** The namespace within which its claims on nodes count; absent where they count for all. */
+  readonly claimsWithin?: string;
 }
 
 /** What a rebuild takes over from the owner's status. */
@@ -158,4 +162,5 @@ export const addressContext = (input: AddressInput): AddressContext => ({
   coolOffUntil: null,
   resume: 'Unassigned',
   retiring: null,
+  ...(input.claimsWithin !== undefined && { claimsWithin: input.claimsWithin }),
 });

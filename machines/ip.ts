@@ -134,6 +134,9 @@ export const failsAs =
     return failure !== null && kinds.includes(failure.kind);
   };
 
+/** After a failure others may have the node first: those with whom assignments are spaced, or anybody, where its claims keep nobody else off it. */
+export const yieldsToOthers = ({ spaced, claimsWithin }: AddressContext): boolean => spaced || claimsWithin !== undefined;
+
 /** The failure leaves nothing in doubt: neither this call nor an earlier one can still take effect. */
 export const isSettled = ({ inDoubtUntil }: AddressContext, event: AnyAddressEvent): boolean =>
   inDoubtUntil === null && failureIn(event)?.unknownOutcome === false;
@@ -274,8 +277,8 @@ export const sayGone = (context: AddressContext): Next => next(context, toPool(c
 /** A Job that ends with "try again later" does not say whether its node is the reason: after so many tries the address goes to another one. */
 const TRIES_ON_A_NODE = 3;
 
-/** Starts a wait after a failure that goes on at `resume`. What is kept of the grant: all of it, unless the pool spaces its assignments,
- *  when another address may use the turn, or Jobs have failed on the node too often. While the outcome is in doubt all of it is kept. When nothing can take effect
+/** Starts a wait after a failure that goes on at `resume`. What is kept of the grant: all of it, unless it yields to others,
+ *  or Jobs have failed on the node too often. While the outcome is in doubt all of it is kept. When nothing can take effect
  *  any more a read that fails is the end of the grant, too: whoever waits for the node would else wait for a read that may never come. */
 export const fail =
   (settings: AddressSettings, resume: ResumeState, keeps: 'grant' | 'nothing') =>
@@ -372,7 +375,7 @@ export const doubtLeft =
     (at === undefined ? callDeadlineMs : restMs(inDoubtUntil, at, callDeadlineMs)) + callDeadlineMs;
 
 /** Claims on the nodes that this address stands on or may come to stand on: no other address of its family may be granted one of them. */
-export function claimedNodes({ address, elected, assigned }: AddressContext): readonly string[] {
+export function claimedNodes({ address, elected, assigned, claimsWithin }: AddressContext): readonly string[] {
   const names = [elected?.name, assigned?.name].filter((name) => name !== undefined);
-  return [...new Set(names.map((name) => nodeClaim(name, address)))].sort();
+  return [...new Set(names.map((name) => nodeClaim(name, address, claimsWithin)))].sort();
 }

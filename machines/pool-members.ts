@@ -1,10 +1,10 @@
 import { foundAt, ownedFrom } from './adoption.ts';
 import { type BackoffTables, backoffMs } from './backoff.ts';
-import { nodeClaim } from './claims.ts';
+import { claimsWithin, nodeClaim } from './claims.ts';
 import { moved, NO_CONTEST, restedUntil } from './contention.ts';
 import { asBegun, isGuess, settled } from './creation.ts';
-import type { Assigned, Effect, Failed, Gone, Ready, RetirePolicy } from './events.ts';
-import { bindTaken, letsDeleteAdopted } from './exposing.ts';
+import type { Assigned, Effect, Failed, Gone, Ready } from './events.ts';
+import { bindTaken, policyFor } from './exposing.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
 import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
@@ -38,9 +38,16 @@ interface Start {
   /** What others claim. */
   readonly claimed: ReadonlySet<string>;
   readonly created: ReadonlySet<Address>;
+  /** The namespace within which what it claims counts; null where it counts for all. */
+  readonly within: string | null;
 }
 
-const startOf = ({ fullNodes, created }: PoolContext): Start => ({ toward: null, claimed: new Set(fullNodes), created: new Set(created) });
+const startOf = (context: PoolContext): Start => ({
+  toward: null,
+  claimed: new Set(context.fullNodes),
+  created: new Set(context.created),
+  within: claimsWithin(context),
+});
 
 const originIn = ({ created }: Start, address: Address): AddressInput['origin'] => (created.has(address) ? 'Created' : 'Found');
 
@@ -58,7 +65,7 @@ export function staff(input: PoolContext | Next): Next {
   const towards = new Set(Object.values(members).flatMap((member) => member.node?.name ?? member.toward ?? []));
   for (const address of stayersFirst(context, new Set([...goal, ...inDoubt(context)]))) {
     if (!memberless(context, address) || start.claimed.has(addressClaim(address))) continue;
-    const toward = towardOf(context, address, start.claimed, towards);
+    const toward = towardOf(context, address, start, towards);
     const contest = restedUntil(context.remembered[address]?.contendedUntil, context.spec.contention);
     members[address] = {
       ...newMember(rank, context.provided?.[address] ?? null),
@@ -122,19 +129,19 @@ const newMember = (rank: number, observed: ObservedAddress | null): Member => ({
 
 /** The node to which an assign of the address may be under way, to be kept from others; null when there is none, or when another address has it by now or is
  *  to have it: that one is not to be hindered. Adds it to `towards`, the nodes that addresses have or are to have. */
-function towardOf({ remembered }: PoolContext, address: Address, claimed: Start['claimed'], towards: Set<string>): string | null {
+function towardOf({ remembered }: PoolContext, address: Address, { claimed, within }: Start, towards: Set<string>): string | null {
   const { toward, inDoubtUntil = null } = remembered[address] ?? {};
-  if (toward === undefined || inDoubtUntil === null || towards.has(toward) || claimed.has(nodeClaim(toward, address))) return null;
+  if (toward === undefined || inDoubtUntil === null || towards.has(toward) || claimed.has(nodeClaim(toward, address, within))) return null;
   towards.add(toward);
   return toward;
 }
 
 /** What is remembered of an address that starts. With a claim on a node that others have by now it could not start. */
-function rememberedOf({ remembered }: PoolContext, address: Address, { toward, claimed }: Start): Remembered | null {
+function rememberedOf({ remembered }: PoolContext, address: Address, { toward, claimed, within }: Start): Remembered | null {
   const all = remembered[address];
   if (!all) return null;
   const { toward: _, contendedUntil: __, servedOn: ___, ...others } = all;
-  const isTaken = others.on !== undefined && claimed.has(nodeClaim(others.on.name, address));
+  const isTaken = others.on !== undefined && claimed.has(nodeClaim(others.on.name, address, within));
   return { ...others, ...(toward !== null && { toward }), ...(isTaken && { isTaken }) };
 }
 
@@ -150,6 +157,7 @@ function addressInput(context: PoolContext, address: Address, start: Start): Add
     ...(remembered && { remembered }),
     ...(context.exposed && { policy: context.exposed.policy }),
     ...(context.spec?.exposes && { perNode: context.spec.exposes.perNode }),
+    ...(start.within !== null && { claimsWithin: start.within }),
   };
 }
 
@@ -309,17 +317,6 @@ const leaving = ({ left }: PoolContext, addresses: readonly Address[]): readonly
 
 /** The record set gives its claim back; what is published stays. */
 const endRecords = ({ id }: PoolContext): Effect => ({ type: 'tell', params: { to: recordSetActor(id), event: { type: 'DELETED' } } });
-
-/** What becomes of an address whose owner is deleted. */
-function policyFor(context: PoolContext, address: Address): RetirePolicy {
-  const { spec, exposed, created, members } = context;
-  if (spec?.exposes?.reclaim !== 'Delete') return 'Retain';
-  if (created.includes(address)) return 'Delete';
-  const { retiring, adopts } = members[address] ?? {};
-  // One that is retired already is at another account, where others may have made it. One that was never its own may be in use elsewhere.
-  const isOwn = context.provider === spec.provider && !retiring && adopts === undefined;
-  return exposed?.deleteAdopted && isOwn && letsDeleteAdopted(spec) ? 'DeleteAdopted' : 'Retain';
-}
 
 /** After the records were lost: an address is bound of which nothing is known yet, so that nothing done for it could be undone. Of an object that is gone nobody would tell. */
 export const reclaimsFirst = (

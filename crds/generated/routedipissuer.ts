@@ -118,7 +118,7 @@ export interface RoutedIPIssuerSpec {
   readonly tolerations?: readonly Toleration[];
   /**
    * Effect of the taint `routedip.io/routed-ip` on nodes that hold an address or are elected to. None means no taint.
-   * NoExecute is not offered: it would evict the very pods that make the node eligible.
+   * NoSchedule is for a ClusterRoutedIPClass: an issuer keeps no Pods of other namespaces off a node.
    */
   readonly taintEffect?: TaintEffect;
   /**
@@ -191,9 +191,9 @@ export interface Toleration {
 
 /**
  * Effect of the taint `routedip.io/routed-ip` on nodes that hold an address or are elected to. None means no taint.
- * NoExecute is not offered: it would evict the very pods that make the node eligible.
+ * NoSchedule is for a ClusterRoutedIPClass: an issuer keeps no Pods of other namespaces off a node.
  */
-export type TaintEffect = 'PreferNoSchedule' | 'NoSchedule' | 'None';
+export type TaintEffect = 'PreferNoSchedule' | 'None';
 
 /** Reference to one Secret. */
 export interface SecretRef {
