@@ -122,6 +122,16 @@ describe('the chart', () => {
     });
   });
 
+  test('adds nothing to the roles of the cluster when told not to', () => {
+    const changed = (values: unknown) => {
+      const objects = rendered(values);
+      return Object.keys(objects).filter((key) => JSON.stringify(objects[key]).includes('rbac.authorization.k8s.io/aggregate-to-'));
+    };
+    expect(changed({})).toEqual(['view', 'edit', 'admin'].map((role) => `ClusterRole routedip-${role}`));
+    expect(changed({ aggregateRoles: false })).toEqual([]);
+    expect(Object.keys(rendered({ aggregateRoles: false }))).toEqual(Object.keys(rendered()));
+  });
+
   test('keeps the definitions, and with them everything of their kinds, when it is uninstalled', () => {
     const kept = Object.values(rendered()).filter((object) => policyOf(object) === 'keep');
     expect(kept.length).toBeGreaterThan(5);
