@@ -242,6 +242,16 @@ describe('the components', () => {
     },
   );
 
+  test.skipIf(!hasComponents)(`the overlay of docs/install.md has the policies know the operator in another namespace${why}`, () => {
+    const [, overlay = ''] =
+      /^### Another namespace\n[^`]*```yaml\n(.*?)```/ms.exec(readFileSync(join(ROOT, 'docs/install.md'), 'utf8')) ?? [];
+    writeFileSync(join(folder, 'kustomization.yaml'), overlay.replace('../routedip-operator/', '../../'));
+    const objects = built(folder);
+    const users = objects.flatMap((object) => JSON.stringify(object).match(/system:serviceaccount:[\w:-]+/g) ?? []);
+    expect(users).toEqual(Array(2).fill(`system:serviceaccount:elsewhere:${NAME}`));
+    expect(pick(keyed(objects), `ServiceAccount ${NAME}`).metadata.namespace).toBe('elsewhere');
+  });
+
   test.skipIf(!hasComponents).each([
     [['vip-allocator', 'admission-webhook'], []],
     [['admission-webhook', 'vip-allocator'], []],
