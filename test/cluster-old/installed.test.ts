@@ -8,7 +8,7 @@ import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
 import { ownUser } from '../../adapters/kubernetes/own-user.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
-import { findKubectl } from '../support/kubectl.ts';
+import { findKubectl, kubectl } from '../support/kubectl.ts';
 import { WRONG } from '../support/routedip-manifests.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -38,6 +38,17 @@ describe('on a server of before policy/v1 and rules in CEL', () => {
     }
     const { body } = await cluster.send('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/routedips.routedip.io');
     expect(body.spec.versions[0].schema.openAPIV3Schema).not.toHaveProperty('x-kubernetes-validations');
+  });
+
+  test('the file for newer servers installs everything but the policies, and says so', async () => {
+    const text = readFileSync(join(ROOT, 'deploy/bundle.yaml'), 'utf8').replace(/^apiVersion: policy\/v1$/m, 'apiVersion: policy/v1beta1');
+    const { code, stdout, stderr } = await kubectl(['apply', '--validate=false', '-f', '-'], {
+      kubeconfig: cluster.kubeconfig,
+      input: text,
+    });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no matches for kind "ValidatingAdmissionPolicy"')]);
+    const others = objectsIn(join(ROOT, 'deploy/bundle.yaml')).filter(({ kind }) => !kind.startsWith('ValidatingAdmissionPolicy'));
+    expect(stdout.trim().split('\n')).toHaveLength(others.length);
   });
 
   test.each(Object.entries(WRONG))(

@@ -72,7 +72,7 @@ const asAdmin = async (path: string, body: unknown, contentType?: string): Promi
 
 beforeAll(async () => {
   // In the operator's name it is asked for what that never does.
-  cluster = await startCluster({ audit: false });
+  cluster = await startCluster({ audit: false, controllers: ['validatingadmissionpolicy-status-controller'] });
   await installRoles(cluster);
   // Others get the same right, so that it is the policy that tells them from the operator.
   const rbac = 'rbac.authorization.k8s.io';
@@ -99,6 +99,12 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 beforeEach(() => asAdmin(NODE, { spec: { taints: [FOREIGN, EVICTING], unschedulable: null } }));
+
+test('the policy names nothing that the server does not know of Nodes', async () => {
+  const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/routedip-operator-nodes';
+  await waitFor('its types are checked', async () => (await cluster.send(path)).body.status?.typeChecking !== undefined);
+  expect((await cluster.send(path)).body.status.typeChecking).toEqual({});
+});
 
 describe('of a Node, the operator', () => {
   test('may set, change and take off the annotations that name its addresses', async () => {
