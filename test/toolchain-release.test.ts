@@ -151,7 +151,9 @@ describe('what a release consists of', () => {
 
   test('is counted in SHA256SUMS', () => {
     const lines = asset('SHA256SUMS').trim().split('\n');
-    expect(lines).toEqual([ARCHIVE, 'bundle.yaml', 'crds.yaml', 'routedip.yaml'].map((name) => `${sumOf(name)}  ${name}`));
+    expect(lines).toEqual(
+      [ARCHIVE, 'bundle-webhook.yaml', 'bundle.yaml', 'crds.yaml', 'routedip.yaml'].map((name) => `${sumOf(name)}  ${name}`),
+    );
   });
 
   test('is the same when it is built again', async () => {
@@ -211,7 +213,8 @@ describe('what a release consists of', () => {
 
   test('has manifests and a chart that find the image where it is published', () => {
     const image = `ghcr.io/example-org/routedip-operator:${VERSION}`;
-    expect(asset('bundle.yaml').match(/image: \S*routedip-operator:\S+/g)).toEqual([`image: ${image}`, `image: ${image}`]);
+    for (const bundle of ['bundle.yaml', 'bundle-webhook.yaml'])
+      expect(asset(bundle).match(/image: \S*routedip-operator:\S+/g)).toEqual([`image: ${image}`, `image: ${image}`]);
     const chart = (name: string): string => readFileSync(join(folder, 'chart/routedip-operator', name), 'utf8');
     expect(parse(chart('values.yaml')).image.registry).toBe('ghcr.io/example-org');
     const { home, annotations } = parse(chart('Chart.yaml'));

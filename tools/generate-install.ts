@@ -6,7 +6,6 @@ const WRITTEN = '# Generated from the plain manifests: change those and run npm 
 
 /** A component must have its files in its own folder; the same files are applied by themselves, too. */
 const COMPONENTS: Readonly<Record<string, string>> = {
-  'admission-policies': 'vip-admission-policies.yaml',
   'admission-webhook': 'vip-admission-webhook.yaml',
   dashboard: 'dashboard.yaml',
   inspector: 'inspector.yaml',
@@ -18,8 +17,20 @@ const COMPONENTS: Readonly<Record<string, string>> = {
 const joined = (texts: readonly string[]): string => `${WRITTEN}\n${texts.map((text) => `---\n${text.trimEnd()}\n`).join('')}`;
 
 /** Everything in one file, as `kubectl apply -k deploy/` takes it. */
-const bundle = (definitions: string): string =>
-  joined(installedFiles().map((path) => (path === 'crds.yaml' ? definitions.replace(/^#.*\n---\n/, '') : manifestText(path))));
+const bundle = (definitions: string, files: readonly string[] = installedFiles()): string =>
+  joined(files.map((path) => (path === 'crds.yaml' ? definitions.replace(/^#.*\n---\n/, '') : manifestText(path))));
+
+const POLICIES: readonly string[] = ['vip-admission-policies.yaml', 'node-policy.yaml'];
+const METRICS_FLAG = '--metrics-bind-addr, ":8080"';
+
+/** The same for clusters that evaluate no policies: as with the component `admission-webhook`. @throws Error when the operator is started in another way */
+const bundleWithWebhook = (definitions: string): string => {
+  const files = installedFiles().filter((path) => !POLICIES.includes(path));
+  const text = bundle(definitions, [...files, 'vip-admission-webhook.yaml']);
+  const served = text.replace(`[run, ${METRICS_FLAG}]`, `[run, ${METRICS_FLAG}, --admission=webhook, "--webhook-bind-addr=:9443"]`);
+  if (served === text) throw new Error('operator.yaml starts no operator to which flags could be added');
+  return served;
+};
 
 /** The chart takes them from its own folder: it may be packed. */
 const chartDefinitions = (): Readonly<Record<string, string>> =>
@@ -34,6 +45,7 @@ export const installFiles = (): readonly GeneratedFile[] => {
   const files: Readonly<Record<string, string>> = {
     'crds.yaml': definitions,
     'bundle.yaml': whole,
+    'bundle-webhook.yaml': bundleWithWebhook(definitions),
     'images.txt': `${imagesOf(manifestsIn(whole)).join('\n')}\n`,
     ...Object.fromEntries(
       Object.entries(COMPONENTS).map(([name, file]) => [

@@ -30,8 +30,8 @@ export const publicationOf = (tag: string, repository: string): Publication => {
 };
 
 /** The manifest in one file, with the image where it is published. */
-const bundleOf = ({ images }: Publication): string =>
-  read('deploy/bundle.yaml').replace(/(image: )(routedip-operator:)/g, `$1${images}/$2`);
+const bundleOf = (file: string, { images }: Publication): string =>
+  read(`deploy/${file}`).replace(/(image: )(routedip-operator:)/g, `$1${images}/$2`);
 
 /** Everything that a release consists of besides its image. The same tag gives the same bytes. */
 export const build = async (publication: Publication, folder: string): Promise<void> => {
@@ -42,7 +42,8 @@ export const build = async (publication: Publication, folder: string): Promise<v
   const sha256 = await packPlugin(join(assets, archive));
   const values = { TAG: tag, HOMEPAGE: home, URI: `${home}/releases/download/${tag}/${archive}`, SHA256: sha256 };
   const files = {
-    'bundle.yaml': bundleOf(publication),
+    'bundle-webhook.yaml': bundleOf('bundle-webhook.yaml', publication),
+    'bundle.yaml': bundleOf('bundle.yaml', publication),
     'crds.yaml': read('deploy/crds.yaml'),
     'routedip.yaml': krewManifest(read('deploy/krew/routedip.yaml'), values),
   };

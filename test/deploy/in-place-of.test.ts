@@ -25,9 +25,11 @@ function overlaid(component: string): ByName {
   return keyed(shippedIn(execFileSync(findKubectl(), ['kustomize', folder], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 })));
 }
 
-/** The same object where it is in the namespace of FLIPOP. */
+/** The same object where it is in the namespace of FLIPOP: policies know the operator by a user name that tells it. */
 const moved = (object: Shipped): Shipped =>
-  JSON.parse(JSON.stringify(object), (key, value: unknown) => (key === 'namespace' && value === NAME ? 'flipop' : value)) as Shipped;
+  JSON.parse(JSON.stringify(object).replaceAll(`:serviceaccount:${NAME}:`, ':serviceaccount:flipop:'), (key, value: unknown) =>
+    key === 'namespace' && value === NAME ? 'flipop' : value,
+  ) as Shipped;
 
 test.skipIf(!hasComponents)(
   `in FLIPOP's place everything is in its namespace, with its Secret and beside its Lease, and else as it was${why}`,
@@ -53,14 +55,20 @@ test.skipIf(!hasComponents)(
   },
 );
 
-test.skipIf(!hasComponents)(`in the VIP allocator's place it waits for that one's Lease, which it may read and take${why}`, async () => {
-  const objects = overlaid('vip-allocator');
-  const role = 'routedip-operator-vip-lease';
-  expect(Object.keys(objects).sort()).toEqual([...Object.keys(keyed(bundle)), `Role ${role}`, `RoleBinding ${role}`].sort());
-  const { args } = pick(objects, `Deployment ${NAME}`).spec.template.spec.containers[0];
-  const lease = (await parseCommandLine(args, {}, '0.1.0'))?.options.vipLease;
-  expect(lease).toEqual({ namespace: 'vip-allocator-operator', name: '88cd116a.org' });
-  const { metadata, rules = [] } = pick(objects, `Role ${role}`);
-  expect(metadata.namespace).toBe(lease?.namespace);
-  expect(rules).toMatchObject([{ verbs: ['create'] }, { resourceNames: [lease?.name], verbs: ['get', 'update'] }]);
-});
+test.skipIf(!hasComponents)(
+  `in the VIP allocator's place it waits for that one's Lease, which it may read and take, and lets that one write IPs${why}`,
+  async () => {
+    const objects = overlaid('vip-allocator');
+    const role = 'routedip-operator-vip-lease';
+    // Its writes of IPs are not judged: until it is gone they are as good as ours.
+    const left = Object.keys(keyed(bundle)).filter((key) => !/^ValidatingAdmissionPolicy.*\.paas\.org$/.test(key));
+    expect(left).toHaveLength(bundle.length - 4);
+    expect(Object.keys(objects).sort()).toEqual([...left, `Role ${role}`, `RoleBinding ${role}`].sort());
+    const { args } = pick(objects, `Deployment ${NAME}`).spec.template.spec.containers[0];
+    const lease = (await parseCommandLine(args, {}, '0.1.0'))?.options.vipLease;
+    expect(lease).toEqual({ namespace: 'vip-allocator-operator', name: '88cd116a.org' });
+    const { metadata, rules = [] } = pick(objects, `Role ${role}`);
+    expect(metadata.namespace).toBe(lease?.namespace);
+    expect(rules).toMatchObject([{ verbs: ['create'] }, { resourceNames: [lease?.name], verbs: ['get', 'update'] }]);
+  },
+);

@@ -21,7 +21,6 @@ const OPTIONAL = [
   'metrics-auth.yaml',
   'dashboard.yaml',
   'inspector.yaml',
-  'vip-admission-policies.yaml',
   'vip-admission-webhook.yaml',
   'virtual-ips.yaml',
   'journal.yaml',
@@ -202,8 +201,6 @@ describe('the components', () => {
 
   test.skipIf(!hasComponents).each([
     ['service-monitor', ['components/service-monitor/service-monitor.yaml']],
-    ['admission-policies', ['vip-admission-policies.yaml']],
-    ['admission-webhook', ['vip-admission-webhook.yaml']],
     ['virtual-ips', ['virtual-ips.yaml']],
     ['metrics-auth', ['metrics-auth.yaml']],
     ['journal', ['journal.yaml']],
@@ -216,13 +213,56 @@ describe('the components', () => {
     expect(Object.keys(overlaid(component)).sort()).toEqual([...base, ...Object.keys(added)].sort());
   });
 
-  test.skipIf(!hasComponents)(`admission-webhook has the operator serve it${why}`, async () => {
-    const { args } = pick(overlaid('admission-webhook'), `Deployment ${NAME}`).spec.template.spec.containers[0];
-    expect((await parseCommandLine(args, {}, '0.1.0'))?.options).toMatchObject({
-      admission: 'webhook',
-      webhookBindAddr: ':9443',
-      metricsBindAddr: ':8080',
-    });
+  const policies = base.filter((key) => key.startsWith('ValidatingAdmissionPolicy'));
+
+  test.skipIf(!hasComponents)(
+    `admission-webhook has the operator serve it, in the place of all policies, as bundle-webhook.yaml does${why}`,
+    async () => {
+      expect(policies).toHaveLength(6);
+      const objects = overlaid('admission-webhook');
+      const added = Object.keys(keyed(shippedIn(read('vip-admission-webhook.yaml'))));
+      expect(Object.keys(objects).sort()).toEqual([...base.filter((key) => !policies.includes(key)), ...added].sort());
+      expect(objects).toEqual(keyed(shippedIn(read('bundle-webhook.yaml'))));
+      const { args } = pick(objects, `Deployment ${NAME}`).spec.template.spec.containers[0];
+      expect((await parseCommandLine(args, {}, '0.1.0'))?.options).toMatchObject({
+        admission: 'webhook',
+        webhookBindAddr: ':9443',
+        metricsBindAddr: ':8080',
+      });
+    },
+  );
+
+  test.skipIf(!hasComponents)(
+    `admission-policies adds nothing to the policies that are there, and has the operator go by them${why}`,
+    async () => {
+      const objects = overlaid('admission-policies');
+      expect(Object.keys(objects).sort()).toEqual([...base].sort());
+      const { args } = pick(objects, `Deployment ${NAME}`).spec.template.spec.containers[0];
+      expect((await parseCommandLine(args, {}, '0.1.0'))?.options).toMatchObject({ admission: 'policy', metricsBindAddr: ':8080' });
+    },
+  );
+
+  test.skipIf(!hasComponents)(`the overlay of docs/install.md has the policies know the operator in another namespace${why}`, () => {
+    const [, overlay = ''] =
+      /^### Another namespace\n[^`]*```yaml\n(.*?)```/ms.exec(readFileSync(join(ROOT, 'docs/install.md'), 'utf8')) ?? [];
+    writeFileSync(join(folder, 'kustomization.yaml'), overlay.replace('../routedip-operator/', '../../'));
+    const objects = built(folder);
+    const users = objects.flatMap((object) => JSON.stringify(object).match(/system:serviceaccount:[\w:-]+/g) ?? []);
+    expect(users).toEqual(Array(2).fill(`system:serviceaccount:elsewhere:${NAME}`));
+    expect(pick(keyed(objects), `ServiceAccount ${NAME}`).metadata.namespace).toBe('elsewhere');
+  });
+
+  test.skipIf(!hasComponents).each([
+    [['vip-allocator', 'admission-webhook'], []],
+    [['admission-webhook', 'vip-allocator'], []],
+    [['flipop', 'admission-webhook'], []],
+    [['admission-webhook', 'flipop'], []],
+    [
+      ['flipop', 'vip-allocator'],
+      [`ValidatingAdmissionPolicy ${NAME}-nodes`, `ValidatingAdmissionPolicyBinding ${NAME}-nodes`],
+    ],
+  ])(`%j leave of the policies those alone that are meant: %j${why}`, (components, expected) => {
+    expect(Object.keys(overlaid(...components)).filter((key) => policies.includes(key))).toEqual(expected);
   });
 
   test.skipIf(!hasComponents)(`metrics-auth has the operator ask for tokens, and Prometheus send its own${why}`, async () => {

@@ -63,15 +63,13 @@ describe('the chart', () => {
   });
 
   test.each([
-    ['admission=policies', { admission: 'policies' }, 'vip-admission-policies.yaml'],
-    ['admission=webhook', { admission: 'webhook' }, 'vip-admission-webhook.yaml'],
     ['dashboard', { dashboard: { enabled: true } }, 'dashboard.yaml'],
     ['inspector', { inspector: { enabled: true } }, 'inspector.yaml'],
     ['journal', { journal: { enabled: true } }, 'journal.yaml'],
     ['metrics.auth', { metrics: { auth: 'token-review' } }, 'metrics-auth.yaml'],
     ['metrics.serviceMonitor', { metrics: { serviceMonitor: { enabled: true } } }, 'components/service-monitor/service-monitor.yaml'],
     ['virtualIPs', { virtualIPs: { enabled: true } }, 'virtual-ips.yaml'],
-    ['vipLease', { vipLease: { enabled: true } }, 'components/vip-allocator/lease.yaml'],
+    ['vipLease', { admission: 'policies', vipLease: { enabled: true } }, 'components/vip-allocator/lease.yaml'],
   ])('adds with %s the objects of the plain manifest, and no other', (_, values, path) => {
     const added = keyed(shippedIn(readFileSync(join(DEPLOY, path), 'utf8')));
     expect(Object.keys(added).length).toBeGreaterThan(0);
@@ -79,6 +77,59 @@ describe('the chart', () => {
     const { [`Deployment ${NAME}`]: before, ...othersBefore } = plain();
     expect(others).toEqual({ ...othersBefore, ...added });
     expect(changed).toMatchObject({ metadata: before?.metadata });
+  });
+
+  describe('has who writes IPs judged, and what the operator does to Nodes,', () => {
+    const objectsOf = (file: string): readonly string[] => Object.keys(keyed(shippedIn(readFileSync(join(DEPLOY, file), 'utf8'))));
+    const [policies, nodes, webhook] = ['vip-admission-policies.yaml', 'node-policy.yaml', 'vip-admission-webhook.yaml'].map(objectsOf);
+    const all = [policies, nodes, webhook].flatMap((keys = []) => keys);
+    const found = (values: unknown, flags: readonly string[]): readonly string[] =>
+      Object.keys(keyed(shippedIn(wholeTemplate(values, NAME, CHART, ...flags)))).filter((key) => all.includes(key));
+    const NEW = ['--kube-version', '1.30.0'];
+    const OLD = ['--kube-version', '1.29.9'];
+    const kinds = (...names: readonly string[]) => ['--api-versions', ['v1/Pod', ...names].join(',')];
+    const SERVED = 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy';
+
+    test.each([
+      ['by policies', 'by default, on a release that has them', {}, NEW, [policies, nodes]],
+      ['by policies', 'by default, on a cluster that says that it has them', {}, [...OLD, ...kinds(SERVED)], [policies, nodes]],
+      ['by the webhook', 'by default, on a release that has none', {}, OLD, [webhook]],
+      ['by the webhook', 'by default, on a cluster that has switched them off', {}, [...NEW, ...kinds()], [webhook]],
+      ['as to Nodes alone', 'where another allocator writes IPs still', { vipLease: { enabled: true } }, NEW, [nodes]],
+      ['as to Nodes alone', 'where Services are not served', { controllers: ['flipop', 'routedip'] }, NEW, [nodes]],
+      ['not at all', 'where neither is', { controllers: ['flipop'] }, OLD, []],
+      ['by policies', 'where Services are served', { controllers: ['vip'] }, NEW, [policies, nodes]],
+      ['not at all', 'when it was told so', { admission: 'none' }, NEW, []],
+      ['by policies', 'when it was told so, whatever is known of the cluster', { admission: 'policies' }, OLD, [policies, nodes]],
+      ['by the webhook', 'when it was told so, as to IPs', { admission: 'webhook' }, NEW, [webhook, nodes]],
+      ['by the webhook', 'when it was told so, where there are no policies', { admission: 'webhook' }, OLD, [webhook]],
+    ])('%s %s', (_how, _when, values, flags, expected) => {
+      expect([...found(values, flags)].sort()).toEqual(expected.flatMap((keys = []) => keys).sort());
+    });
+
+    test.each([OLD, NEW])('and the operator serves the webhook where it is registered: %s %s', async (...flags) => {
+      for (const admission of ['auto', 'webhook', 'policies', 'none']) {
+        const objects = keyed(shippedIn(wholeTemplate({ admission }, 'elsewhere', CHART, ...flags)));
+        const { args } = operatorIn(objects).containers[0];
+        const isRegistered = Object.keys(objects).some((key) => key.startsWith('ValidatingWebhookConfiguration'));
+        expect((await parseCommandLine(args, {}, '0.1.0'))?.options).toMatchObject(
+          isRegistered
+            ? { admission: 'webhook', webhookBindAddr: ':9443', webhookService: 'elsewhere/vip-allocator-operator-webhook-service' }
+            : { admission: 'auto' },
+        );
+        expect(JSON.stringify(objects)).not.toContain(`serviceaccount:${NAME}:`);
+      }
+    });
+  });
+
+  test('adds nothing to the roles of the cluster when told not to', () => {
+    const changed = (values: unknown) => {
+      const objects = rendered(values);
+      return Object.keys(objects).filter((key) => JSON.stringify(objects[key]).includes('rbac.authorization.k8s.io/aggregate-to-'));
+    };
+    expect(changed({})).toEqual(['view', 'edit', 'admin'].map((role) => `ClusterRole routedip-${role}`));
+    expect(changed({ aggregateRoles: false })).toEqual([]);
+    expect(Object.keys(rendered({ aggregateRoles: false }))).toEqual(Object.keys(rendered()));
   });
 
   test('keeps the definitions, and with them everything of their kinds, when it is uninstalled', () => {

@@ -79,6 +79,7 @@ const overlaid = (...components: readonly string[]): string => {
 describe('as Kubernetes describes its kinds, strictly, are', () => {
   test.each([
     'deploy/bundle.yaml',
+    'deploy/bundle-webhook.yaml',
     'deploy/prometheus/rules.yaml',
     'deploy/prometheus/pod-monitor.yaml',
     ...yamlIn('crds'),
@@ -108,7 +109,7 @@ describe('as Kubernetes describes its kinds, strictly, are', () => {
       'its certificates',
       { redis: { mode: 'external', urlSecret: { name: 'url' }, tls: { caSecret: { name: 'ca' }, certSecret: { name: 'cert' } } } },
     ],
-    ['admission=policies', { admission: 'policies', virtualIPs: { enabled: true } }],
+    ['admission=none', { admission: 'none', virtualIPs: { enabled: true } }],
     ['admission=webhook', { admission: 'webhook', vipLease: { enabled: true }, journal: { enabled: true } }],
     [
       'dashboard, inspector and metrics',

@@ -21,6 +21,25 @@
       drop: [ALL]
 {{- end }}
 
+{{/* `true` where the cluster evaluates ValidatingAdmissionPolicies. Without a cluster, as by `helm template`, helm knows no kinds: then its version tells. */}}
+{{- define "routedip-operator.servesPolicies" -}}
+{{- $asked := .Capabilities.APIVersions.Has "v1/Pod" -}}
+{{- if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy" }}true
+{{- else if and (not $asked) (semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version) }}true
+{{- end }}
+{{- end }}
+
+{{/* Who judges writes of IPs and VirtualIPs: `none`, `policies` or `webhook`. By `auto` nobody does where Services are not served here, and where another allocator,
+which writes IPs as well, is to be waited for. */}}
+{{- define "routedip-operator.admission" -}}
+{{- $serves := or (empty .Values.controllers) (has "vip" .Values.controllers) -}}
+{{- if ne .Values.admission "auto" }}{{ .Values.admission }}
+{{- else if or .Values.vipLease.enabled (not $serves) }}none
+{{- else if include "routedip-operator.servesPolicies" . }}policies
+{{- else }}webhook
+{{- end }}
+{{- end }}
+
 {{/* Where Redis is and how the operator gets in; nothing when everything is kept in memory. */}}
 {{- define "routedip-operator.redisEnv" -}}
 {{- with .Values.redis }}
