@@ -19,6 +19,8 @@ export interface Exposure
   readonly firewall: ActorId | null;
   /** What the class asks for, when the provider allows less; else null. */
   readonly clampedFrom: number | null;
+  /** An issuer asks for a taint that is for classes; absent where none does. */
+  readonly isTaintSoftened?: true;
   /** Names those whose assignments are spaced together. */
   readonly turn: string;
   /** Jobs drive the firewall. */
@@ -207,7 +209,9 @@ function exposure(fact: RoutedIPFact, service: ServiceRef, policy: Policy, facts
   const { kind, namespace: home, name: called } = fact.policy ?? { kind: '', namespace: '', name: '' };
   const { namespace, name, uid } = fact;
   const perNode = Math.min(policy.perNode, facts.addressesPerNode);
-  const { reclaim, firewall, postAllow, exclusive, sources, nodePortRange, allowedPorts, maxPorts, taint } = policy;
+  const { reclaim, firewall, postAllow, exclusive, sources, nodePortRange, allowedPorts, maxPorts } = policy;
+  // Whoever may write an issuer keeps nobody else's Pods off a node. One may have been stored so before its definition refused that.
+  const taint = kind === 'RoutedIPIssuer' && policy.taint === 'NoSchedule' ? 'PreferNoSchedule' : policy.taint;
   const about = {
     namespace,
     name,
@@ -232,6 +236,7 @@ function exposure(fact: RoutedIPFact, service: ServiceRef, policy: Policy, facts
     clampedFrom: perNode < policy.perNode ? policy.perNode : null,
     reclaim,
     taint,
+    ...(taint !== policy.taint && { isTaintSoftened: true }),
     turn: policy.coolOffMs > 0 ? `${kind}/${home}/${called}` : '',
     byJobs: policy.firewallJobs,
     revision: policy.addressJobs || policy.firewallJobs ? `${fact.policy?.generation ?? 0}.${fact.generation}` : null,

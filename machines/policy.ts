@@ -147,7 +147,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     coolOffMs: milliseconds(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds'),
     graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
     tolerations: tolerations(raw.tolerations, 'spec.tolerations', MOST_TOLERATIONS),
-    taint: taintEffect(object.kind, text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
+    taint: taintEffect(text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
     allowCrossNamespace: raw.allowCrossNamespace === true,
     adoption: adoption(text(raw.adoption, 'spec.adoption') || 'Unassigned'),
   };
@@ -241,12 +241,11 @@ const reclaimPolicy = (value: string): Policy['reclaim'] =>
 const adoption = (value: string): Adoption =>
   value === 'Never' || value === 'Unassigned' || value === 'Any' ? value : refuse('adoption must be Never, Unassigned or Any');
 
-/** Whoever may write an issuer keeps nobody else's Pods off a node: NoSchedule, as an issuer may say that was stored before its definition refused that, is the softer one there. */
-function taintEffect(kind: PolicyObject['kind'], value: string): Policy['taint'] {
+function taintEffect(value: string): Policy['taint'] {
   if (value === 'None') return null;
-  const effect =
-    value === 'PreferNoSchedule' || value === 'NoSchedule' ? value : refuse('taintEffect must be PreferNoSchedule, NoSchedule or None');
-  return kind === 'ClusterRoutedIPClass' ? effect : 'PreferNoSchedule';
+  return value === 'PreferNoSchedule' || value === 'NoSchedule'
+    ? value
+    : refuse('taintEffect must be PreferNoSchedule, NoSchedule or None');
 }
 
 function milliseconds(value: unknown, field: string): number {

@@ -31,12 +31,16 @@ function serviceEvents(before: Exposed | null, { trouble, warnings }: Exposed): 
 function classEvents(before: PoolContext | undefined, { exposed, spec }: PoolContext): readonly ObjectEvent[] {
   const { clampedFrom = null, perNode } = spec?.exposes ?? {};
   const isClamped = clampedFrom !== null && clampedFrom !== (before?.spec?.exposes?.clampedFrom ?? null);
+  const isSoftened = spec?.exposes?.isTaintSoftened === true && before?.spec?.exposes?.isTaintSoftened !== true;
   const error = exposed?.policyError ?? null;
   const kept = exposed?.kept;
   const isBroken = error !== null && error !== before?.exposed?.policyError;
   return [
     ...(isClamped
       ? [warning('PerNodeIPLimitClamped', `perNodeIPLimit is ${clampedFrom}, but a node of this provider holds ${perNode} at most`)]
+      : []),
+    ...(isSoftened
+      ? [warning('TaintEffectSoftened', 'taintEffect NoSchedule is for classes: nodes bear PreferNoSchedule for this issuer')]
       : []),
     ...(isBroken ? [warning('InvalidSpec', `${error}; what it said before goes on`)] : []),
     ...(kept && kept.message !== before?.exposed?.kept?.message

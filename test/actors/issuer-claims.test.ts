@@ -57,11 +57,13 @@ describe.each(['Unauthorized', 'Unavailable', 'Invalid', 'NotFound'] as const)('
   });
 });
 
-test('an issuer that was stored with NoSchedule has nodes bear the softer taint', async ({ open }) => {
+test('an issuer that was stored with NoSchedule has nodes bear the softer taint, and an Event says so', async ({ open }) => {
   const world = open();
   prepare(world);
   await world.leader();
-  await world.stable(setTenants(world, 'a', addressOn('a')), 'a');
+  const ref = setTenants(world, 'a', addressOn('a'));
+  await world.stable(ref, 'a');
+  expect(world.eventsOf(ref)).toContain('TaintEffectSoftened');
   expect(world.cluster.holders()).toEqual({ a: 'PreferNoSchedule' });
 });
 
