@@ -57,6 +57,8 @@ export const endsJobWait = (context: AddressContext, event: AnyAddressEvent): bo
   context.failure !== null &&
   isUntilChanged(context.failure) &&
   event.policy.revision !== context.policy.revision;
+/** Its firewall had no room for what it needs. */
+export const awaitsRules = ({ failure }: AddressContext): boolean => failure?.reason === 'FirewallLimit';
 /** After a wait the firewall of an address that is where it should be comes first: its ports may have changed meanwhile, and what is open is answered at once. */
 export const resumesOpening = (context: AddressContext): boolean =>
   goesOn(context) &&
