@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
 import { node, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { CLASS_NAME, MINUTE, type RoutedWorld, SECOND, service, servicePort } from './routed-world.ts';
@@ -35,11 +36,11 @@ const MORE = Array.from({ length: MOST_RULES }, (_, index) => ({ port: 20_000 + 
 /** A person uses up all rules that are left. */
 const fill = (world: RoutedWorld): unknown => world.provider.cloud.openPorts(SHARED, MORE.slice(rules(world)));
 
-async function failOver(world: RoutedWorld, ref: ObjectRef): Promise<void> {
+/** Its node fails. */
+async function moves(world: RoutedWorld, ref: ObjectRef): Promise<void> {
   const holder = String(world.statusOf(ref).assignedNode);
   world.cluster.setNode({ ...node(holder), ready: false });
-  await world.clock.runUntil(() => world.statusOf(ref).assignedNode !== holder, 10 * SECOND);
-  await world.stable(ref);
+  await world.clock.runUntil(() => world.holderOf(String(world.statusOf(ref).routedIP) as Address) !== holder, 10 * SECOND);
 }
 
 const served = (world: RoutedWorld, refs: readonly ObjectRef[]): readonly ObjectRef[] =>
@@ -60,7 +61,8 @@ describe('a namespace that asks for every rule of a shared firewall', () => {
     expect(world.firewall(SHARED).ports).toEqual(expect.arrayContaining(['tcp/443', 'tcp/444']));
     fill(world);
     expect(rules(world)).toBe(MOST_RULES);
-    await failOver(world, victim);
+    await moves(world, victim);
+    await world.stable(victim);
     expect(world.firewall(SHARED).ports).toEqual(expect.arrayContaining(['tcp/443', 'tcp/444']));
   });
 
@@ -114,5 +116,25 @@ describe('a namespace that asks for every rule of a shared firewall', () => {
     await world.clock.advance(MINUTE);
     expect(served(world, theirs)).toHaveLength(3);
     expect(rules(world)).toBe(31);
+  });
+});
+
+describe('a RoutedIP that serves', () => {
+  test('keeps all that it has, more than its share, and moves with it while a new port is refused', async ({ open }) => {
+    const world = open();
+    await ready(world);
+    const ref = expose(world, 'web', 'big', ports(10_000, 38));
+    await world.stable(ref);
+    world.cluster.setService('web', 'big', service(NAMES, { ports: ports(10_000, 48) }));
+    await world.untilReason(ref, 'FirewallLimit');
+    for (let times = 0; times < 2; times += 1) {
+      await moves(world, ref);
+      await world.untilReason(ref, 'FirewallLimit', 'FirewallReady');
+      expect(world.reasonOf(ref)).toBe('Assigned');
+      expect(world.statusOf(ref).ports).toHaveLength(38);
+    }
+    world.cluster.setService('web', 'big', service(NAMES, { ports: ports(10_000, 39) }));
+    await world.stable(ref);
+    expect(world.statusOf(ref).ports).toHaveLength(39);
   });
 });
