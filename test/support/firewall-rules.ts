@@ -11,6 +11,7 @@ import { FirewallClaimed } from './firewall-claimed.ts';
 import { FirewallKnown } from './firewall-known.ts';
 import { FirewallPairs } from './firewall-pairs.ts';
 import { cellsLeaving, isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
+import { wrongShares } from './firewall-shares.ts';
 import { FirewallTold } from './firewall-told.ts';
 import type { World } from './world.ts';
 
@@ -25,6 +26,8 @@ export type FirewallRule =
   | 'keeps open what serves'
   | 'removes only what it added'
   | 'one change of a firewall at a time'
+  /** Of the last rules a namespace gets one only while it has fewer than are free; of all others whoever asks. */
+  | 'leaves the last rules to namespaces that have few'
   /** A RoutedIP that goes leaves nothing open that nobody else needs. */
   | 'leaves nothing open behind';
 
@@ -169,6 +172,7 @@ export class FirewallRules {
     this.#told.told(actor);
     this.#pairs.look(transition);
     if (after) this.#claimed.note(actor, after);
+    for (const text of wrongShares(transition)) this.#note('leaves the last rules to namespaces that have few', `${actor}: ${text}`);
   }
 
   #lookAt({ actor, before, after }: Transition): void {
