@@ -119,6 +119,25 @@ describe('a namespace that asks for every rule of a shared firewall', () => {
   });
 });
 
+test('rules that are given up go to the namespace with the fewest of those that wait, at once', async ({ open }) => {
+  const world = open();
+  await ready(
+    world,
+    Array.from({ length: 44 }, (_, index) => `tcp/${1000 + index}`),
+  );
+  const busy = Array.from({ length: 3 }, (_, index) => expose(world, 'busy', `b${index}`, ports(10_000 + index, 1)));
+  for (const ref of busy) await world.stable(ref);
+  fill(world);
+  const more = expose(world, 'busy', 'more', ports(10_010, 1));
+  const quiet = expose(world, 'quiet', 'shop', ports(443, 1));
+  for (const ref of [more, quiet]) await world.untilReason(ref, 'FirewallLimit');
+  await world.clock.advance(20 * MINUTE);
+  const [first] = busy;
+  if (first) world.cluster.markDeleting(first);
+  await world.stable(quiet, undefined, 10 * SECOND);
+  expect(world.reasonOf(more)).toBe('FirewallLimit');
+});
+
 describe('a RoutedIP that serves', () => {
   test('keeps all that it has, more than its share, and moves with it while a new port is refused', async ({ open }) => {
     const world = open();
