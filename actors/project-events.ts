@@ -57,9 +57,10 @@ function electedEvent(before: AddressContext | undefined, { address, assigned, e
   return { type: 'Normal', reason: 'NodeElected', action: 'Elect', message: `${elected.name} is to take ${address}` };
 }
 
-/** What is tried from time to time until somebody gives other credentials, or a right, is no news. */
+/** What is tried from time to time until somebody gives other credentials, a right, or room in a firewall, is no news. */
 const isSaidAlready = ({ kind, reason }: JobFailure, before: JobFailure | null | undefined): boolean =>
-  (kind === 'Unauthorized' && before?.kind === kind) || (reason === 'Forbidden' && before?.reason === reason);
+  (kind === 'Unauthorized' && before?.kind === kind) ||
+  ((reason === 'Forbidden' || reason === 'FirewallLimit') && before?.reason === reason);
 
 function failedEvent(before: AddressContext | undefined, { context, state }: AddressView): ClusterEvent | null {
   const { address, failure, attempts, coolOffUntil } = context;

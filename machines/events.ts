@@ -280,6 +280,11 @@ export interface Refused extends Timed {
   readonly about?: JobFailure['reason'];
 }
 
+/** Rules of a firewall that refused a claim are free again, and it may be claimed anew. */
+export interface RulesFreed extends Timed {
+  readonly type: 'RULES_FREED';
+}
+
 /** What a pool's record set is to publish; `target` null for nothing. Replaces what was said before. */
 export interface RecordsWanted extends Timed {
   readonly type: 'RECORDS_WANTED';
@@ -331,6 +336,7 @@ export type AddressEvent =
   | Opened
   | Pruned
   | Refused
+  | RulesFreed
   | Resume;
 
 export type PoolEvent =

@@ -14,6 +14,8 @@ export interface Held {
   readonly nodes: readonly HeldNode[];
   readonly ports: readonly string[];
   readonly exclusive: boolean;
+  /** Ports that were asked for and are not opened, since they are beyond what is for its namespace; absent for none. */
+  readonly beyond?: readonly string[];
   /** It was told that all of this is open. */
   readonly isOpen: boolean;
 }
@@ -51,11 +53,20 @@ export const openable = ({
 }: {
   readonly claims: Readonly<Record<ActorId, Held>>;
   readonly refused?: readonly ActorId[];
-}): readonly Held[] =>
-  Object.entries(claims).flatMap(([claimant, held]) => {
-    const nodes = held.nodes.filter(({ onlyKept }) => !onlyKept);
-    return refused.includes(claimant) || nodes.length === 0 ? [] : [{ ...held, nodes }];
-  });
+}): Readonly<Record<ActorId, Held>> =>
+  Object.fromEntries(
+    Object.entries(claims).flatMap(([claimant, held]) => {
+      const nodes = held.nodes.filter(({ onlyKept }) => !onlyKept);
+      return refused.includes(claimant) || nodes.length === 0 ? [] : [[claimant, { ...held, nodes }] as const];
+    }),
+  );
+
+/** Without the ports that are beyond what is for its namespace, undefined for none: where no port is left, the nodes are not needed either. */
+export function heldWithout(held: Held, beyond: readonly string[] | undefined): Held {
+  if (!beyond) return held;
+  const ports = held.ports.filter((port) => !beyond.includes(port));
+  return { ...held, ports, nodes: ports.length > 0 ? held.nodes : [], beyond };
+}
 
 /** Something of what is lacking is held. */
 export const needs = (held: Held | undefined, { ports, nodes }: FirewallOwned): boolean =>

@@ -14,7 +14,7 @@ export const isNothing = ({ ports, nodes }: FirewallOwned): boolean => ports.len
 function lacking(context: FirewallContext, found: FirewallFound | null): FirewallOwned {
   const { lost } = context;
   const wasOpen = (held: Held): boolean => held.isOpen || (lost ? needs(held, lost) : false);
-  const { ports, nodes } = unionOf(openable(context).filter(wasOpen));
+  const { ports, nodes } = unionOf(Object.values(openable(context)).filter(wasOpen));
   return {
     ports: [...ports].filter((port) => !found?.ports.includes(port)).sort(),
     nodes: [...nodes].filter((node) => !found?.nodes.includes(node)).sort(),
@@ -25,7 +25,7 @@ function lacking(context: FirewallContext, found: FirewallFound | null): Firewal
 export function stillLost(context: FirewallContext): FirewallOwned {
   const { lost } = context;
   if (!lost) return NOTHING;
-  const { ports, nodes } = unionOf(openable(context));
+  const { ports, nodes } = unionOf(Object.values(openable(context)));
   return { ports: lost.ports.filter((port) => ports.has(port)), nodes: lost.nodes.filter((node) => nodes.has(node)) };
 }
 

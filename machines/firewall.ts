@@ -3,6 +3,7 @@ import type { Claim, Decision, Effect, FirewallObserved, Opened, Pruned, Refused
 import { alsoOpen, type Held, heldAfter, isWithin, needs, openable, unionOf } from './firewall-claims.ts';
 import type { DoubtSettings, FirewallDoubt } from './firewall-doubt.ts';
 import { isNothing, mended, stillLost } from './firewall-lost.ts';
+import { freedFor, withinShares } from './firewall-share.ts';
 import type { FindFirewallInput, FirewallChange, FirewallFound, FirewallInput, FirewallOwned } from './jobs.ts';
 import { parsePort } from './port.ts';
 import type { ActorId, Address, JobFailure, NodeRef, PortClaim } from './types.ts';
@@ -141,7 +142,7 @@ const claimedIn = ({ claims }: FirewallContext): ReturnType<typeof unionOf> => u
 
 /** What is to be there and was not when it was looked for. */
 function missing(context: FirewallContext): FirewallOwned {
-  const { ports, nodes } = unionOf(openable(context));
+  const { ports, nodes } = unionOf(Object.values(openable(context)));
   const { found } = context;
   return {
     ports: [...ports].filter((port) => !found?.ports.includes(port)).sort(),
@@ -191,7 +192,7 @@ export const lookInput = ({ provider, firewall, waiting }: FirewallContext): Fin
 export const pruneInput = (context: FirewallContext): FirewallInput => jobInput(context, Object.values(context.claims));
 
 /** The union of the claims for which something may be added. */
-export const openInput = (context: FirewallContext): FirewallInput => jobInput(context, openable(context));
+export const openInput = (context: FirewallContext): FirewallInput => jobInput(context, Object.values(openable(context)));
 
 function jobInput({ provider, firewall, owned, working, found, attempts }: FirewallContext, held: readonly Held[]): FirewallInput {
   const union = held.flatMap(({ nodes, ports }) =>
@@ -227,8 +228,21 @@ export const leavePruning = (context: FirewallContext): Next => next({ ...contex
 /** What is missing is going to be added: it is ours from here on, whatever becomes of the call. */
 export function plan(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'xstate.done.actor.look') return next(context);
-  const looked = { ...context, found: event.output };
-  return next({ ...looked, owned: union(context.owned, missing(looked)), working: Object.values(context.waiting) });
+  const { context: looked, effects } = keepToShares({ ...context, found: event.output });
+  return next({ ...looked, owned: union(context.owned, missing(looked)), working: Object.values(looked.waiting) }, effects);
+}
+
+/** Who asks for more rules than are for his namespace is refused at once. */
+function keepToShares(context: FirewallContext): Next {
+  const { claims, refusals } = withinShares(context);
+  const told = Object.values(context.waiting).filter(({ claimant }) => refusals.has(claimant));
+  if (refusals.size === 0) return next(context);
+  return answer({ ...context, claims }, told, ({ claimant, claimId }) => ({
+    type: 'REFUSED',
+    claimId,
+    kind: 'Invalid',
+    reason: refusals.get(claimant) ?? '',
+  }));
 }
 
 export const union = (a: FirewallOwned, b: FirewallOwned): FirewallOwned => ({
@@ -268,12 +282,15 @@ const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.
 /** Everything unclaimed is closed as well; what was added meanwhile, nobody could: one job runs at a time. What had to stay does so until the claims are others. */
 export function pruned(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'xstate.done.actor.prune') return next(context);
-  const { owned, deferred } = event.output;
-  return answer(
+  const { owned, deferred, freeRules } = event.output;
+  const told = answer(
     { ...context, owned, ...(deferred !== null && { deferred }) },
     current(context).filter(readyToPrune),
     prunedAnswer(deferred),
   );
+  if (freeRules === undefined || owned.ports.length === context.owned.ports.length) return told;
+  const freed = freedFor(context, freeRules).map((to): Effect => ({ type: 'tell', params: { to, event: { type: 'RULES_FREED' } } }));
+  return next(told.context, [...told.effects, ...freed]);
 }
 
 const prunedAnswer =

@@ -57,6 +57,8 @@ export const endsJobWait = (context: AddressContext, event: AnyAddressEvent): bo
   context.failure !== null &&
   isUntilChanged(context.failure) &&
   event.policy.revision !== context.policy.revision;
+/** Its firewall had no room for what it needs. */
+export const awaitsRules = ({ failure }: AddressContext): boolean => failure?.reason === 'FirewallLimit';
 /** After a wait the firewall of an address that is where it should be comes first: its ports may have changed meanwhile, and what is open is answered at once. */
 export const resumesOpening = (context: AddressContext): boolean =>
   goesOn(context) &&
@@ -67,6 +69,15 @@ export const resumesAssigning = (context: AddressContext): boolean =>
 
 // ---------------------------------------------------------------- decisions
 
+/** On the way to another node only what was open before, where the firewall has no room for more: the rest is claimed once the address is there. */
+function portsToOpen(context: AddressContext, node: string): readonly string[] {
+  const { policy, open } = context;
+  const wanted = portsOn(policy, node);
+  if (!open || open.firewall !== policy.firewall || !awaitsRules(context) || confirmedHere(context)) return wanted;
+  const had = wanted.filter((port) => open.ports.includes(port));
+  return had.length > 0 ? had : wanted;
+}
+
 const claimOn = (context: AddressContext, firewall: ActorId, mode: 'open' | 'prune', leaves: boolean): Effect => {
   const { policy, elected, address } = context;
   const node = leaves ? null : elected;
@@ -74,7 +85,7 @@ const claimOn = (context: AddressContext, firewall: ActorId, mode: 'open' | 'pru
     type: 'CLAIM' as const,
     claimant: context.id,
     node,
-    ports: node ? portsOn(policy, node.name) : [],
+    ports: node ? portsToOpen(context, node.name) : [],
     mode,
     ...(node && confirmedHere(context) && { holds: address }),
     ...(policy.exclusive && { exclusive: true }),
@@ -92,12 +103,12 @@ export function claimOpen(context: AddressContext): Next {
   return next({ ...cleared, claimed }, claimOn(context, firewall, 'open', false));
 }
 
-/** All that was claimed last is open. */
+/** All that was claimed is open. */
 export function noteOpened(context: AddressContext, event: AnyAddressEvent): Next {
   const { policy, elected } = context;
   if (event.type !== 'OPENED' || policy.firewall === null || !elected) return next(context);
   const { also = [] } = event;
-  return next({ ...context, open: { firewall: policy.firewall, node: elected.name, ports: portsOn(policy, elected.name), also } });
+  return next({ ...context, open: { firewall: policy.firewall, node: elected.name, ports: portsToOpen(context, elected.name), also } });
 }
 
 /** Gives up, one firewall after the other, what is not needed any more: those that are left first. */
@@ -113,7 +124,7 @@ export function notePruned(context: AddressContext, event: AnyAddressEvent): Nex
   const [firewall] = firewallsPruned(context);
   const isLeft = firewall !== undefined && firewallsLeft(context).includes(firewall);
   const deferred = event.type === 'PRUNED' && event.deferred ? { deferred: event.deferred } : {};
-  const open = context.open ? { open: isLeft && context.open.firewall === firewall ? null : openStill(context, context.open) } : {};
+  const open = context.open ? { open: isLeft && context.open.firewall === firewall ? null : openNow(context, context.open) } : {};
   // The one that stays comes last: after it, everything is pruned.
   const claimed = isLeft ? context.claimed.filter((each) => each !== firewall) : context.claimed;
   return next({ ...context, claimed, ...open, ...deferred });
@@ -123,11 +134,11 @@ export function notePruned(context: AddressContext, event: AnyAddressEvent): Nex
 export const noteDeferral = (context: AddressContext, event: AnyAddressEvent): Next =>
   next(event.type === 'REFUSED' ? { ...context, deferred: event.reason } : context);
 
-/** What is open of what is needed. */
-const openStill = ({ policy }: AddressContext, open: OpenPorts): OpenPorts => ({
-  ...open,
-  ports: open.ports.filter((port) => portsOn(policy, open.node).includes(port)),
-});
+/** What is needed is open where it was claimed last; of what is open in another firewall, what is needed. */
+function openNow({ policy }: AddressContext, open: OpenPorts): OpenPorts {
+  const needed = portsOn(policy, open.node);
+  return { ...open, ports: open.firewall === policy.firewall ? needed : open.ports.filter((port) => needed.includes(port)) };
+}
 
 /** A person wants the address let go without another call: its claims are given back, and nobody waits for that. */
 export const abandon = (context: AddressContext): Next =>

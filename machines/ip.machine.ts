@@ -119,6 +119,7 @@ export const ipMachine = (settings: AddressSettings) => {
         yieldsAndUnconfirmed: asks((context) => ip.yieldsToOthers(context) && !ip.confirmedHere(context)),
         yieldsAndSettled: asks((context, event) => ip.yieldsToOthers(context) && ip.isSettled(context, event)),
         awaitsChange: asks(ip.awaitsChange),
+        awaitsRules: asks(walls.awaitsRules),
         unauthorized: asks((context) => context.failure?.kind === 'Unauthorized'),
         unauthorizedAndRetiring: asks((context) => context.failure?.kind === 'Unauthorized' && ip.isRetiring(context)),
         resumesOpening: asks(walls.resumesOpening),
@@ -347,6 +348,7 @@ export const ipMachine = (settings: AddressSettings) => {
               { guard: 'endsFirewallWait', target: 'Electing', actions: 'notePolicy' },
               { actions: 'notePolicy' },
             ],
+            RULES_FREED: { guard: 'awaitsRules', target: 'CoolOff', reenter: true, actions: 'endWait' },
             SECRET_OBSERVED: [
               { guard: 'unauthorizedAndRetiring', target: 'Pruning' },
               { guard: 'unauthorized', target: 'Unassigned' },

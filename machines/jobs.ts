@@ -197,6 +197,8 @@ export interface FindFirewallInput {
 export interface FirewallFound extends FirewallOwned {
   /** Changes of before are not applied everywhere yet. */
   readonly pending: boolean;
+  /** How many rules it takes still; absent where nobody knows. */
+  readonly freeRules?: number;
 }
 
 export interface FirewallInput extends FindFirewallInput {
@@ -227,6 +229,8 @@ export interface FirewallChange {
   readonly deferred: string | null;
   /** What the provider does not take, while it took the rest; absent for nothing. */
   readonly refused?: FirewallRefused;
+  /** After a removal: how many rules the firewall takes still; absent where nobody knows. */
+  readonly freeRules?: number;
   /** It was run once more, since whoever ran it first was not heard of again: a call of that one may still have an effect. Absent for false. */
   readonly rerun?: boolean;
 }

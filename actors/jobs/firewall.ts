@@ -13,8 +13,8 @@ const READ_SINGLY = 2;
 
 /** FindRoutedIPFirewall. @throws ProviderError NotFound */
 export const findFirewall: JobBody<'findFirewall'> = async (context) => {
-  const { ports, nodes, pending } = await found(context);
-  return done({ ports, nodes, pending });
+  const { ports, nodes, pending, freeRules } = await found(context);
+  return done({ ports, nodes, pending, freeRules });
 };
 
 /** Where an opening stands. */
@@ -130,7 +130,7 @@ export const prune: JobBody<'prune'> = async (context) => {
     nodes: input.owned.nodes.filter((node) => nodes.has(node)),
   };
   const deferred = keepsOne ? `the last rule of firewall ${name} stays: a firewall needs one` : null;
-  return done({ owned, deferred, ...(rerun && { rerun }) });
+  return done({ owned, deferred, freeRules: firewall.freeRules + ports.length, ...(rerun && { rerun }) });
 };
 
 /** What may be taken out of the firewall: of ours what nobody claims; of everything when it is for us alone. */

@@ -58,6 +58,8 @@ export interface Firewall {
   readonly pending: boolean;
   /** Rules that no text of a port says: outbound ones, ranges, other protocols. */
   readonly otherRules: number;
+  /** How many rules it takes still. */
+  readonly freeRules: number;
 }
 
 /** The verbs of an issuer. Every one may be repeated, ends within the call deadline, and throws `ProviderError` only (or `Fenced` before anything was sent). */

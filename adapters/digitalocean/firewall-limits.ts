@@ -8,6 +8,9 @@ const MAX_DROPLETS = 10;
 /** Sources of one rule. Same page. */
 const MAX_SOURCES = 1000;
 
+/** Inbound rules that a firewall with so many rules takes still. */
+export const freeRulesBeside = (present: number): number => Math.max(0, MAX_RULES - present);
+
 /** Nothing is removed to make room: a person has to. @throws ProviderError Invalid */
 export function refuseRulesBeyond(firewall: string, present: number, added: readonly Port[]): void {
   const wide = added.find(({ sources }) => (sources?.length ?? 0) > MAX_SOURCES);

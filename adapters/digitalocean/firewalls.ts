@@ -3,7 +3,7 @@ import type { Firewall, Provider } from '../../actors/ports/provider.ts';
 import { portText } from '../../machines/port.ts';
 import type { Port } from '../../machines/types.ts';
 import { fields, integer, items, text } from '../http/read.ts';
-import { refuseDropletsBeyond, refuseNoRuleLeft, refuseRulesBeyond } from './firewall-limits.ts';
+import { freeRulesBeside, refuseDropletsBeyond, refuseNoRuleLeft, refuseRulesBeyond } from './firewall-limits.ts';
 import { type FoundRule, readRule, ruleFor } from './firewall-rules.ts';
 import type { RequestLayer } from './gaps.ts';
 import { dropletIdOf, providerIDOf } from './read.ts';
@@ -162,6 +162,7 @@ const shown = ({ id, name, rules, ruleCount, pending }: FoundFirewall): Omit<Fir
   id,
   name,
   otherRules: ruleCount - rules.filter(({ opens }) => opens !== null).length,
+  freeRules: freeRulesBeside(ruleCount),
   ports: [...new Set(rules.flatMap(({ opens }) => opens ?? []))].sort(),
   pending,
 });

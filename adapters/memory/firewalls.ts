@@ -63,7 +63,8 @@ export class MemoryFirewalls {
   find(nameOrId: string): Firewall | null {
     const found = this.#named(nameOrId);
     if (found === null) return null;
-    const [name, { ports, nodes, mixed, tagged, otherRules, pendingUntil }] = found;
+    const [name, firewall] = found;
+    const { ports, nodes, mixed, tagged, otherRules, pendingUntil } = firewall;
     return {
       id: idOf(name),
       name,
@@ -71,6 +72,7 @@ export class MemoryFirewalls {
       nodes: [...new Set([...nodes, ...tagged])].sort(),
       pending: this.#clock.monotonic() < pendingUntil,
       otherRules,
+      freeRules: Math.max(0, MAX_RULES - rulesOf(firewall)),
     };
   }
 

@@ -228,6 +228,14 @@ describe('a DigitalOcean firewall', () => {
     const id = '79b53257-2da0-41d4-9a86-f6d5a1239c39';
     const body = { firewall: { id, name: 'front', status, pending_changes, inbound_rules: null, droplet_ids: null } };
     bed.simulator.faults.add({ kind: 'status', code: 200, body, match: { method: 'GET', path: '/v2/firewalls/' }, times: 1 });
-    expect(await bed.provider.findRoutedIPFirewall(id, call)).toEqual({ id, name: 'front', ports: [], nodes: [], pending, otherRules: 0 });
+    expect(await bed.provider.findRoutedIPFirewall(id, call)).toEqual({
+      id,
+      name: 'front',
+      ports: [],
+      nodes: [],
+      pending,
+      otherRules: 0,
+      freeRules: 50,
+    });
   });
 });

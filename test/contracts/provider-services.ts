@@ -45,6 +45,18 @@ export function describeFirewalls(stage: Stage): void {
       expect(await stage.provider.findRoutedIPFirewall('front', call)).toMatchObject({ ports: ['tcp/22', 'udp/443'], nodes: [b] });
     });
 
+    test('tell how many rules they take still, of all that are in them', async () => {
+      await stage.world.addFirewall('front', ['tcp/22'], [], { mixed: ['tcp/80'] });
+      const free = async () => (await stage.provider.findRoutedIPFirewall('front', call))?.freeRules;
+      const before = (await free()) ?? 0;
+      await stage.provider.addRoutedIPFirewallPort('front', [quic, web], call);
+      expect(await free()).toBe(before - 1);
+      const more = Array.from({ length: before }, (_, index) => ({ port: 1000 + index, protocol: 'TCP' as const }));
+      await expectKind(stage.provider.addRoutedIPFirewallPort('front', more, call), 'Invalid');
+      await stage.provider.addRoutedIPFirewallPort('front', more.slice(1), call);
+      expect(await free()).toBe(0);
+    });
+
     test('are written to by the id that finding them told', async () => {
       const { a, b } = stage.pair();
       await stage.world.addFirewall('front', ['tcp/22'], [a]);

@@ -1,7 +1,7 @@
 import type { Step } from '../../actors/step.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import type { Held } from '../../machines/firewall-claims.ts';
-import type { FirewallChange, FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
+import type { FirewallChange, FirewallFound, FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
 import { portText } from '../../machines/port.ts';
 import type { Edge } from './explore.ts';
 
@@ -15,7 +15,15 @@ interface Answer {
   readonly claimId: string;
 }
 const answersOf = ({ effects }: Step): readonly Answer[] =>
-  effects.flatMap((effect) => (effect.type === 'tell' ? [{ ...(effect.params.event as Omit<Answer, 'to'>), to: effect.params.to }] : []));
+  effects.flatMap((effect) =>
+    effect.type === 'tell' && 'claimId' in effect.params.event
+      ? [{ ...(effect.params.event as Omit<Answer, 'to'>), to: effect.params.to }]
+      : [],
+  );
+
+const effectsOf = ({ effects }: Step, type: string): string[] =>
+  effects.flatMap((effect) => (effect.type === 'tell' && effect.params.event.type === type ? [effect.params.to] : []));
+const without = (held: Held, beyond: readonly string[] = []): readonly string[] => held.ports.filter((port) => !beyond.includes(port));
 
 const claimedIn = ({ claims }: FirewallContext): FirewallOwned => ({
   ports: Object.values(claims).flatMap(({ ports }) => ports),
@@ -33,7 +41,10 @@ const wantedBy = ({ claims }: FirewallInput): FirewallOwned => ({
   nodes: claims.map(({ node }) => node.providerID),
 });
 
-const textOf = (held: Held | undefined): string => JSON.stringify({ ...held, isOpen: null });
+const textOf = (held: Held | undefined): string => {
+  const { ports = [], nodes = [], beyond = [], exclusive } = held ?? {};
+  return JSON.stringify({ ports: [...ports, ...beyond].sort(), nodes: beyond.length > 0 ? null : nodes, exclusive });
+};
 const isWithin = (some: Held, all: Held): boolean =>
   some.nodes.every(({ name }) => all.nodes.some((node) => node.name === name)) && some.ports.every((port) => all.ports.includes(port));
 
@@ -135,8 +146,43 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
   'a claim is forgotten only when a newer one takes its place': ({ before, event, after }) =>
     Object.entries(contextOf(before).claims).every(([id, held]) => {
       const now = contextOf(after).claims[id];
-      return (event.type === 'CLAIM' && event.claimant === id) || textOf(now) === textOf(held);
+      if (event.type === 'CLAIM' && event.claimant === id) return true;
+      return now !== undefined && textOf({ ...held, beyond: now.beyond ?? [], ports: without(held, now.beyond) }) === textOf(now);
     }),
+
+  'whoever asks for more rules than are for his namespace is told at once, and what was added for him stays': ({
+    before,
+    event,
+    after,
+  }) => {
+    const { freeRules, ports } = (event.output ?? {}) as Partial<FirewallFound>;
+    if (event.type !== 'xstate.done.actor.look' || freeRules === undefined || !ports) return true;
+    const { owned, waiting, claims } = contextOf(before);
+    const added = contextOf(after).owned.ports.filter((port) => !ports.includes(port) && !owned.ports.includes(port));
+    const told = answersOf(after).flatMap(({ to, type }) => (type === 'REFUSED' ? [to] : []));
+    const refused = Object.entries(contextOf(after).claims).flatMap(([id, held]) => (held.beyond && held !== claims[id] ? [id] : []));
+    const kept = refused.every((id) =>
+      (claims[id]?.ports ?? [])
+        .filter((port) => owned.ports.includes(port))
+        .every((port) => contextOf(after).claims[id]?.ports.includes(port)),
+    );
+    return (
+      added.length <= freeRules &&
+      told.sort().join() ===
+        refused
+          .filter((id) => waiting[id])
+          .sort()
+          .join() &&
+      kept
+    );
+  },
+
+  'rules that are free again are told to those who were refused for want of them': ({ before, event, after }) => {
+    const { freeRules = 0 } = (event.output ?? {}) as Partial<FirewallChange>;
+    if (event.type !== 'xstate.done.actor.prune' || freeRules < 20 || contextOf(before).owned.ports.length === 0) return true;
+    const refused = Object.entries(contextOf(before).claims).flatMap(([id, { beyond }]) => (beyond ? [id] : []));
+    return effectsOf(after, 'RULES_FREED').sort().join() === refused.sort().join();
+  },
 
   'what counts as open was told to be open, and all of it is': ({ before, event, after }) =>
     Object.entries(contextOf(after).claims).every(([id, held]) => {

@@ -37,6 +37,10 @@ const looked = (ports: readonly string[], nodes: readonly ProviderID[]): Machine
 export const bare = looked([SSH], []);
 /** Everything that anybody may claim is there. */
 export const full = looked([SSH, 'tcp/443', 'tcp/80'], [providerIDOf('a'), providerIDOf('b')]);
+/** The same, and it takes one rule more. */
+export const crowded = event('xstate.done.actor.look', {
+  output: { ports: [SSH], nodes: [], pending: false, freeRules: 1 } satisfies FirewallFound,
+});
 export const opened = event('xstate.done.actor.open', { output: { owned: { ports: [], nodes: [] }, deferred: null } });
 /** One of two ports of api was not taken. */
 export const openedInPart = event('xstate.done.actor.open', {
@@ -47,6 +51,10 @@ export const openedInPart = event('xstate.done.actor.open', {
   } satisfies FirewallChange,
 });
 export const pruned = event('xstate.done.actor.prune', { output: { owned: { ports: [], nodes: [] }, deferred: null } });
+/** It takes many rules again. */
+export const prunedToRoom = event('xstate.done.actor.prune', {
+  output: { owned: { ports: [], nodes: [] }, deferred: null, freeRules: 20 } satisfies FirewallChange,
+});
 /** The last rule had to stay. */
 export const prunedButOne = event('xstate.done.actor.prune', {
   output: { owned: { ports: ['tcp/80'], nodes: [] }, deferred: 'the last rule stays' },
@@ -89,6 +97,7 @@ export const FIREWALL_EVENTS = {
   usual: USUAL,
   unheard: [...without(openedInPart, prunedButOne), ...(['open', 'prune'] as const).map(unheard), resumed, doubted],
   taken: [...without(openedInPart, prunedButOne), taken],
+  crowded: [...without(openedInPart, prunedButOne), crowded, prunedToRoom],
   /** The same as usual, and restarts, in a firewall that Jobs drive. */
   byJobs: [...USUAL, resumed, doubted, taken].map((heard) => (heard.type === 'CLAIM' ? { ...heard, byJobs: true } : heard)),
 } as const;
@@ -96,7 +105,13 @@ export const FIREWALL_EVENTS = {
 /** Not the times and the counts, and of what is ours only whether there is anything that nobody claims. */
 export const firewallTelling: Telling = ({ value, context }) => {
   const { claims, waiting, owned, found, working, byJobs, hasShrunk, refused = [], lost, doubt, failure: why } = context as FirewallContext;
-  const held = Object.entries(claims).map(([id, { nodes, ports, isOpen }]) => [id, nodes.length, ports.length, isOpen]);
+  const held = Object.entries(claims).map(([id, { nodes, ports, beyond = [], isOpen }]) => [
+    id,
+    nodes.length,
+    ports.length,
+    beyond.length,
+    isOpen,
+  ]);
   const asked = Object.values(waiting).map(({ claimId, isOpen }) => [claimId, isOpen]);
   const kept = [owned.ports.length, owned.nodes.length];
   const marks = [byJobs, hasShrunk, refused.join(), why !== null, Boolean(lost), doubt?.of];

@@ -22,6 +22,7 @@ describe.each([
     never: [],
     begins: { ...words.NEW_FIREWALL, doubt: { of: 'both', until: START + SECOND } } as const,
   },
+  { by: 'an API, and in which rules are scarce', events: frozen(words.FIREWALL_EVENTS.crowded), never: ['Doubting'] },
   { by: 'an API, and from which others take something out', events: frozen(words.FIREWALL_EVENTS.taken), never: ['Doubting'] },
   // A Job is found again: nothing of it is in doubt.
   { by: 'Jobs', events: frozen(words.FIREWALL_EVENTS.byJobs), never: ['Doubting'] },

@@ -56,6 +56,20 @@ describe('the firewall of an address', () => {
     ]);
   });
 
+  const full = { kind: 'Invalid', reason: 'the firewall is full' };
+  test.each([
+    ['at once where its address waits for it', managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', full), 'FirewallOpening'],
+    ['where it serves', managed(FIRST, 'b').send('NODE_GRANTED', grant('b')).send('REFUSED', full), 'FirewallOpening'],
+    ['once it gets a turn again', managed(FIRST).send('NODE_GRANTED', grant('b', true)).send('REFUSED', full), 'Unassigned.Waiting'],
+    ['not while it waits for something else', managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', refused), 'CoolOff'],
+  ])('that has rules again is claimed anew: %s', (_, given, state) => {
+    expect(given.state).toBe('CoolOff');
+    given.send('RULES_FREED');
+    const [wait] = given.last.delays;
+    if (wait?.delayMs === 0) given.send('xstate.after.coolOff.ip.CoolOff');
+    expect(given.state).toBe(state);
+  });
+
   test('blocks the move while it cannot be opened: the former holder goes on serving', () => {
     const given = managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', refused);
     expect([given.state, given.timer, given.context.elected]).toEqual(['CoolOff', 60_000, refOf('b')]);

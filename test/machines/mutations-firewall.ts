@@ -1,5 +1,6 @@
 import type { FirewallContext } from '../../machines/firewall.ts';
 import * as firewall from '../../machines/firewall.ts';
+import type { FirewallChange, FirewallFound } from '../../machines/jobs.ts';
 import { failure, refOf, START } from './builders.ts';
 import * as words from './firewall-vocabulary.ts';
 import { action, type ChartMutation, guard, state } from './mutations-spoil.ts';
@@ -106,6 +107,22 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
       return { ...refused, context: { ...refused.context, claims: {} } };
     }),
     events: [words.webOpens, words.failed('look')],
+  },
+  'whoever asks for more rules than are for his namespace is told at once, and what was added for him stays': {
+    mutation: 'all that is asked for is tried, however few rules are free',
+    spoil: action<Context>('plan', (context, event) => {
+      const { freeRules: _, ...output } = (event as unknown as { output: FirewallFound }).output;
+      return firewall.plan(context, { ...(event as object), output } as never);
+    }),
+    events: [words.apiOpens, words.crowded],
+  },
+  'rules that are free again are told to those who were refused for want of them': {
+    mutation: 'those who were refused wait for their next try, whatever is free',
+    spoil: action<Context>('pruned', (context, event) => {
+      const { freeRules: _, ...output } = (event as unknown as { output: FirewallChange }).output;
+      return firewall.pruned(context, { ...(event as object), output } as never);
+    }),
+    events: [words.webOpens, words.apiOpens, words.crowded, words.opened, words.webLeaves, words.prunedToRoom],
   },
   'what counts as open was told to be open, and all of it is': {
     mutation: 'whatever is claimed counts as open',

@@ -234,6 +234,7 @@ const HAPPENINGS: { readonly [D in DomainName]: Readonly<Record<Happenings[D]['k
     firewallGoes: true,
     firewallComes: true,
     fillRules: true,
+    fewRules: true,
     fillNodes: true,
     makeRoom: true,
     addRule: true,

@@ -1,6 +1,7 @@
 import { cellOf } from '../../actors/charts.ts';
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
+import type { FirewallPolicy } from '../../machines/events.ts';
 import { portsOn } from '../../machines/firewall-policy.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import { portText } from '../../machines/port.ts';
@@ -10,12 +11,14 @@ import { FirewallClaimed } from './firewall-claimed.ts';
 import { FirewallKnown } from './firewall-known.ts';
 import { FirewallPairs } from './firewall-pairs.ts';
 import { cellsLeaving, isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
+import { wrongShares } from './firewall-shares.ts';
 import { FirewallTold } from './firewall-told.ts';
 import type { World } from './world.ts';
 
 /** What must hold at every moment of firewalls in which RoutedIPs have something opened. */
 export type FirewallRule =
-  /** Where the firewall comes first, an assign is sent only once everything is open, and in force, on the node. */
+  /** Where the firewall comes first, an assign is sent only once everything is open, and in force, on the node; where the firewall has no room for what was asked for
+   *  since, all that was open before: who serves moves with that. */
   | 'opens before it assigns'
   /** Where the firewall comes after, nothing is opened on a node before the address has come there. */
   | 'assigns before it opens, where that is asked for'
@@ -23,6 +26,8 @@ export type FirewallRule =
   | 'keeps open what serves'
   | 'removes only what it added'
   | 'one change of a firewall at a time'
+  /** Of the last rules a namespace gets one only while it has fewer than are free; of all others whoever asks. */
+  | 'leaves the last rules to namespaces that have few'
   /** A RoutedIP that goes leaves nothing open that nobody else needs. */
   | 'leaves nothing open behind';
 
@@ -49,6 +54,8 @@ export class FirewallRules {
   readonly #served = new Map<ActorId, Served>();
   /** Addresses for which the order was changed, until they have come to rest: what is under way then goes on in the order in which it was begun. */
   readonly #reordered = new Set<ActorId>();
+  /** Addresses that moved with what was open before, until all that they ask for is. */
+  readonly #short = new Set<ActorId>();
   readonly #assigns: FirewallAssigns;
   readonly #pairs: FirewallPairs;
   /** The last term in which anything was decided. */
@@ -156,10 +163,16 @@ export class FirewallRules {
     this.#claimed.noteRebuild();
     for (const transition of transitions) {
       if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
-      if (transition.chart === 'firewall') this.#told.told(transition.actor);
-      if (transition.chart === 'firewall') this.#pairs.look(transition);
-      if (transition.chart === 'firewall' && transition.after) this.#claimed.note(transition.actor, transition.after);
+      if (transition.chart === 'firewall') this.#lookAtFirewall(transition);
     }
+  }
+
+  #lookAtFirewall(transition: Transition): void {
+    const { actor, after } = transition;
+    this.#told.told(actor);
+    this.#pairs.look(transition);
+    if (after) this.#claimed.note(actor, after);
+    for (const text of wrongShares(transition)) this.#note('leaves the last rules to namespaces that have few', `${actor}: ${text}`);
   }
 
   #lookAt({ actor, before, after }: Transition): void {
@@ -175,8 +188,16 @@ export class FirewallRules {
     const context = contextOf(after);
     const state = stateOf(after);
     if (state !== '"Assigning"') this.#assigns.over(actor);
-    else if (context.elected && (!before || stateOf(before) !== '"Assigning"')) this.#assigns.begin(actor, context.elected, context.policy);
+    else if (context.elected && (!before || stateOf(before) !== '"Assigning"'))
+      this.#assigns.begin(actor, context.elected, this.#promised(actor, context));
     this.#noteServed(actor, context, state);
+  }
+
+  #promised(actor: ActorId, { policy, failure }: AddressContext): FirewallPolicy {
+    const served = failure?.reason === 'FirewallLimit' ? this.#served.get(actor) : undefined;
+    if (!served) return policy;
+    this.#short.add(actor);
+    return { ...policy, ports: served.ports, portsOn: {} };
   }
 
   #noteServed(actor: ActorId, context: AddressContext, state: string): void {
@@ -190,7 +211,9 @@ export class FirewallRules {
     // Only then is everything open where it is confirmed.
     if (state !== '"Pruning"' && !state.includes('Stable')) return;
     const opens = openFor(context);
-    if (opens) this.#served.set(actor, opens);
+    if (state.includes('Stable')) this.#short.delete(actor);
+    const isOpen = (port: Item): boolean => !this.#short.has(actor) || former?.ports.includes(port) === true;
+    if (opens) this.#served.set(actor, { ...opens, ports: opens.ports.filter(isOpen) });
     else this.#served.delete(actor);
   }
 

@@ -6,13 +6,13 @@ import { providerIDOf } from '../../support/world.ts';
 import { type Domain, index, of, type Played, type Stage } from '../domain.ts';
 import { FIREWALLS } from '../history.ts';
 
-/** What others do to firewalls. `closeRule`, `takeNode`: they take out what the operator put in. */
+/** What others do to firewalls. `fewRules`: it takes one rule more. `closeRule`, `takeNode`: they take out what the operator put in. */
 export type FirewallHappening =
   | { readonly kind: OfAll; readonly firewall: number }
   | { readonly kind: 'addRule' | 'removeRule'; readonly firewall: number; readonly port: number }
   | { readonly kind: 'closeRule' | 'takeNode'; readonly firewall: number; readonly item: number };
 
-type OfAll = 'firewallGoes' | 'firewallComes' | 'fillRules' | 'fillNodes' | 'makeRoom';
+type OfAll = 'firewallGoes' | 'firewallComes' | 'fillRules' | 'fewRules' | 'fillNodes' | 'makeRoom';
 
 /** Rules that somebody else adds: some are what a Service needs as well. */
 const RULES = [
@@ -91,6 +91,7 @@ class PlayedFirewalls implements Played<FirewallHappening> {
     }
     const own = there.nodes.filter((node) => !OTHERS.includes(node));
     if (kind === 'fillRules') this.#otherRules.set(name, MOST_RULES - there.ports.length);
+    if (kind === 'fewRules') this.#otherRules.set(name, Math.max(0, MOST_RULES - 1 - there.ports.length));
     if (kind === 'makeRoom') this.#otherRules.set(name, 0);
     this.#put(
       there,
@@ -150,7 +151,10 @@ export const FIREWALLS_DOMAIN: Domain<FirewallHappening> = {
   sorts: [
     {
       weight: 3,
-      arbitrary: fc.record({ kind: of('firewallGoes', 'firewallComes', 'fillRules', 'fillNodes', 'makeRoom', 'makeRoom'), firewall }),
+      arbitrary: fc.record({
+        kind: of('firewallGoes', 'firewallComes', 'fillRules', 'fewRules', 'fillNodes', 'makeRoom', 'makeRoom'),
+        firewall,
+      }),
     },
     { weight: 2, arbitrary: fc.record({ kind: of('addRule', 'addRule', 'removeRule'), firewall, port: index(RULES.length) }) },
     { weight: 2, arbitrary: fc.record({ kind: of('closeRule', 'takeNode'), firewall: fc.constantFrom(0, 0, 1, 2, 3), item: index(4) }) },

@@ -9,6 +9,7 @@ import type { FirewallContext } from '../../../machines/firewall.ts';
 import * as firewall from '../../../machines/firewall.ts';
 import type { AddressContext, AnyAddressEvent } from '../../../machines/ip-context.ts';
 import * as walls from '../../../machines/ip-firewall.ts';
+import type { FirewallFound } from '../../../machines/jobs.ts';
 import type { PoolContext } from '../../../machines/pool.ts';
 import * as facts from '../../../machines/pool-facts.ts';
 import { action, guard, type Spoil, shown, state } from '../../machines/mutations-spoil.ts';
@@ -175,6 +176,31 @@ export const ROUTED_MUTATIONS: Mutations<FirewallRule | RoutedRule, RoutedHistor
         })),
       ),
       history: { ...CALM, callMs: [800, 800], steps: [step(1_000, { kind: 'make', routed: 1 })] },
+    },
+  ],
+  'leaves the last rules to namespaces that have few': [
+    {
+      mutation: 'whoever comes first has them',
+      spoil: inChart(
+        'firewall',
+        action<FirewallContext>('plan', (context, event) => {
+          const { freeRules: _, ...output } = (event as unknown as { output: FirewallFound }).output;
+          const planned = firewall.plan(context, { ...(event as object), output } as never);
+          return { ...planned, context: { ...planned.context, found: (event as unknown as { output: FirewallFound }).output } };
+        }),
+      ),
+      history: { ...CALM, steps: [step(5_000, { kind: 'fewRules', firewall: 0 }), step(1_000, { kind: 'make', routed: 1 }), wait(5_000)] },
+    },
+    {
+      mutation: 'nobody gets one of them',
+      spoil: inChart(
+        'firewall',
+        action<FirewallContext>('plan', (context, event) => {
+          const { output } = event as unknown as { output: FirewallFound };
+          return firewall.plan(context, { ...(event as object), output: { ...output, freeRules: 0 } } as never);
+        }),
+      ),
+      history: CALM,
     },
   ],
   'leaves nothing open behind': [
