@@ -192,13 +192,19 @@ describe('docs/conditions.md', () => {
   });
 });
 
-describe('docs/flipop-defects.md', () => {
-  test('names tests that exist', () => {
-    const named = [...read('docs/flipop-defects.md').matchAll(/\| `(test\/[^`]+)`: (.+?) \|$/gm)].map(([, file = '', title = '']) => ({
-      file,
-      title,
-    }));
-    expect(named.length).toBeGreaterThan(15);
-    expect(named.filter(({ file, title }) => !read(file).includes(title))).toEqual([]);
-  });
+/** Tests that the rows of a page's tables name in their last cell. */
+const testsNamedIn = (page: string): readonly { readonly file: string; readonly title: string }[] =>
+  [...read(page).matchAll(/\| `(test\/[^`]+)`: (.+?) \|$/gm)].map(([, file = '', title = '']) => ({ file, title }));
+
+test.each(['docs/flipop-defects.md', 'docs/security.md'])('%s names tests that exist', (page) => {
+  const named = testsNamedIn(page);
+  expect(named.length).toBeGreaterThan(15);
+  expect(named.filter(({ file, title }) => !read(file).includes(title))).toEqual([]);
+});
+
+test('the threat model says nothing without a test', () => {
+  const [, model = ''] = read('docs/security.md').split('\n## Threat model\n');
+  const rows = (model.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| ') && !line.endsWith('| Shown by |'));
+  expect(rows.length).toBeGreaterThan(30);
+  expect(rows.filter((row) => !/\| `test\/[^`]+`: .+ \|$/.test(row))).toEqual([]);
 });
