@@ -70,6 +70,27 @@ describe('the firewall of an address', () => {
     expect(given.state).toBe(state);
   });
 
+  test('that was asked for more while its address moved has all of it open once that is pruned', () => {
+    const given = managed(FIRST, 'a').send('NODE_GRANTED', grant('b')).send('OPENED');
+    const policy = { ...FIRST, ports: [...FIRST.ports, 'udp/443'] };
+    given.send('POLICY_OBSERVED', { policy }).done('assign').send('PRUNED');
+    expect([given.state, given.context.open?.ports]).toEqual(['Stable.Holding', policy.ports]);
+  });
+
+  test('moves first with what was open for it where there is no room for more', () => {
+    const given = managed(FIRST, 'a').send('NODE_GRANTED', grant('a')).send('OPENED').send('PRUNED');
+    const policy = { ...FIRST, ports: [...FIRST.ports, 'udp/443'] };
+    given.send('POLICY_OBSERVED', { policy }).send('REFUSED', full).send('NODE_OBSERVED', { name: 'a', eligible: false });
+    const claims = ({ last }: typeof given): readonly unknown[] =>
+      last.effects.flatMap((effect) => (effect.type === 'claim' ? [(effect.params.event as unknown as { ports: unknown }).ports] : []));
+    expect(claims(given.send('NODE_GRANTED', grant('b')))).toEqual([FIRST.ports]);
+    given.send('OPENED');
+    expect(given.context.open?.ports).toEqual(FIRST.ports);
+    expect(claims(given.done('assign'))).toEqual([policy.ports]);
+    given.send('REFUSED', full);
+    expect([given.state, given.context.resume]).toEqual(['CoolOff', 'Pruning']);
+  });
+
   test('blocks the move while it cannot be opened: the former holder goes on serving', () => {
     const given = managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', refused);
     expect([given.state, given.timer, given.context.elected]).toEqual(['CoolOff', 60_000, refOf('b')]);
