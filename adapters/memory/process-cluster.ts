@@ -81,16 +81,17 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
         if (stands > term) throw new Fenced(`memory cluster: ${ref.name} was written under term ${stands}, not ${term}`);
         write(last);
       }),
-    retract: (ref, addresses) =>
-      new Promise((done) =>
+    retract: (ref, addresses) => {
+      projected.delete(keyOf(ref));
+      accounted.delete(ref.uid);
+      return new Promise((done) =>
         soon(keyOf(ref), () => {
-          projected.delete(keyOf(ref));
-          accounted.delete(ref.uid);
           annotateAgain(world.annotations.remove(addresses, {}));
           if (ref.kind === ROUTED_IP) world.guard(ref, []);
           done();
         }),
-      ),
+      );
+    },
     recordIntent: (owner, { provider = '', region, knownAddresses, listedAt, term }) =>
       whileAlive(() => {
         const written = termOf(world.pools.get(keyOf(owner))?.status);
