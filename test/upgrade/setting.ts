@@ -23,7 +23,8 @@ const OPERATORS_ISSUER: JsonObject = {
   apiVersion: 'routedip.io/v1alpha1',
   kind: 'RoutedIPIssuer',
   metadata: { name: 'own', namespace: 'default' },
-  spec: { issuerClass: 'digitalocean', region: 'nyc3' },
+  // The new definition has no NoSchedule for issuers.
+  spec: { issuerClass: 'digitalocean', region: 'nyc3', taintEffect: 'NoSchedule' },
 };
 const DNS_GROUP = 'flipop.digitalocean.com/v1alpha1';
 
