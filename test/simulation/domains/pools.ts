@@ -232,7 +232,9 @@ export class PlayedPools implements Played<PoolHappening> {
     };
     const missing = [...wanted].filter((address) => !isShown(address));
     const others = Object.entries(shown).filter(([node, address]) =>
-      wanted.has(address) ? world.holderIfAny(address) !== node : !forgets(this.#stage) && !this.#unwritten?.has(address),
+      wanted.has(address)
+        ? world.holderIfAny(address) !== node
+        : !forgets(this.#stage) && !this.#unwritten?.has(address) && !this.#stage.attacker?.claims(address),
     );
     return [
       ...missing.map((address) => `${address} is not annotated`),

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { NODES } from '../simulation/domain.ts';
+import { historyOfSeed, TOPICS, type Topic } from '../simulation/generate.ts';
+import type { DomainName, History, Step } from '../simulation/history.ts';
+import { type AttackHappening, attackHappening } from './attacker.ts';
+import type { AttackKind } from './attacks.ts';
+
+/** Nodes that nothing happens to: whatever fails, there is room for all. */
+const SOUND_NODES = 12;
+/** What happens in a calm history: nodes fail and come back, and Services want other ports. */
+const CALM: Readonly<Partial<Record<DomainName, readonly string[]>>> = { nodes: ['nodeFails', 'nodeRecovers'], services: ['ports'] };
+/** With these he asks for nothing that he could get: what others have stays theirs, and there is nothing else that he names. */
+const BEFORE: readonly AttackKind[] = ['a RoutedIP that is not valid names it', 'a RoutedIP that is not valid waits'];
+
+const afterMs = fc.oneof(fc.constantFrom(0, 0, 500), fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 30_000 }));
+const attacking = fc.array(fc.tuple(afterMs, attackHappening), { minLength: 4, maxLength: 24 });
+const before = fc.array(
+  attackHappening.chain((what) => fc.constantFrom(...BEFORE).map((kind): AttackHappening => ({ ...what, kind }))),
+  { maxLength: 3 },
+);
+const failures = fc.array(
+  fc.record({
+    afterMs: fc.integer({ min: 5_000, max: 40_000 }),
+    in: fc.constant('nodes' as const),
+    what: fc.record({
+      kind: fc.constantFrom('nodeFails' as const, 'nodeFails' as const, 'nodeRecovers' as const),
+      node: fc.nat(NODES - 1),
+    }),
+  }),
+  { minLength: 3, maxLength: 10 },
+);
+
+const drawn = <T>(arbitrary: fc.Arbitrary<T>, seed: number): T => {
+  const [value] = fc.sample(arbitrary, { seed, numRuns: 1, unbiased: true });
+  if (value === undefined) throw new Error('nothing was drawn');
+  return value;
+};
+
+/** Nothing happens in it but what a failover is about, and everything takes the same time whenever it is done: what others do can be told by comparing. */
+function calm({ routed, steps, ...history }: History, seed: number): History {
+  const nodes = NODES + SOUND_NODES;
+  const everywhere = Array.from({ length: nodes }, (_, each) => each);
+  const { jobs: _, ...kept } = routed ?? { policies: [], services: [], routed: [] };
+  return {
+    ...history,
+    ...{ nodes, callMs: [20, 20], actionMs: [300, 300], firewallMs: [100, 100], restarts: true, away: false },
+    ...(routed && { routed: { ...kept, services: kept.services.map((service) => ({ ...service, nodes: everywhere })) } }),
+    ...(history.api && { api: { ...history.api, callMs: [20, 20], watchMs: [20, 20] } }),
+    steps: [...steps.filter((step) => CALM[step.in]?.includes(step.what.kind)), ...drawn(failures, seed)],
+  };
+}
+
+interface Timed<What> {
+  readonly at: number;
+  readonly what: What;
+}
+
+/** When each is, counted from the beginning. */
+function timed<What>(all: readonly (readonly [number, What])[]): readonly Timed<What>[] {
+  let now = 0;
+  return all.map(([after, what]) => {
+    now += after;
+    return { at: now, what };
+  });
+}
+
+/** Attacks in between: all other steps stay when they were. */
+function attacked(steps: readonly Step[], attacks: readonly (readonly [number, AttackHappening])[]): readonly Step[] {
+  const all: readonly Timed<Omit<Step, 'afterMs'>>[] = [
+    ...timed(steps.map((step) => [step.afterMs, step])),
+    ...timed(attacks.map(([after, what]) => [after, { in: 'attacker', what }])),
+  ].sort((a, b) => a.at - b.at);
+  return all.map(({ at, what }, each) => ({ ...what, afterMs: at - (all[each - 1]?.at ?? 0) }) as Step);
+}
+
+/** A history with an attacker in it, always the same of a seed. In every other one nothing else is in the way. */
+export function hostileOfSeed(seed: number, topics: readonly Topic[] = TOPICS): History {
+  const plain = historyOfSeed(seed, topics);
+  const base = seed % 2 === 0 ? calm(plain, seed) : plain;
+  return {
+    ...base,
+    attacker: { before: drawn(before, seed), isCalm: seed % 2 === 0 },
+    steps: attacked(base.steps, drawn(attacking, seed ^ 0x5bd1e995)),
+  };
+}
+
+/** The same history without him. */
+export function withoutAttacker({ attacker: _, steps, ...history }: History): History {
+  let waited = 0;
+  const others = steps.flatMap((step) => {
+    waited += step.afterMs;
+    if (step.in === 'attacker') return [];
+    const afterMs = waited;
+    waited = 0;
+    return [{ ...step, afterMs }];
+  });
+  return { ...history, steps: others };
+}
