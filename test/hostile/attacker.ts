@@ -1,20 +1,32 @@
 import fc from 'fast-check';
-import { ProviderError } from '../../actors/errors.ts';
-import type { Provider } from '../../actors/ports/provider.ts';
 import type { Json } from '../../actors/ports.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { boundAddress } from '../../machines/rebuild-routed-ip.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
 import { CLASS_NAME, service, servicePort } from '../actors/routed-world.ts';
-import { ADDRESSES, type Domain, index, of, type Played, type Stage } from '../simulation/domain.ts';
-import { addressOf, nodeName } from '../simulation/history.ts';
+import { ADDRESSES, type Domain, index, NODES, of, type Played, type Stage, type Violation } from '../simulation/domain.ts';
+import { addressOf, FIREWALLS, NAMES, nameOf, nodeName, ZONE } from '../simulation/history.ts';
 import type { Claimant } from '../simulation/made.ts';
 import type { Owner } from '../support/adoption-rules.ts';
 import { shownBy } from '../support/owners.ts';
-import { type OperatorProcess, PROVIDER } from '../support/world.ts';
-import { type AttackedKind, type AttackKind, attack, type Fields, type Hands, KINDS, MEANS, type Means } from './attacks.ts';
+import { PROVIDER, pod } from '../support/world.ts';
+import { accountOf, type Holds, secretKey } from './accounts.ts';
+import {
+  ATTACKS,
+  type AttackedKind,
+  type AttackKind,
+  type Fields,
+  type Hands,
+  issuer,
+  KINDS,
+  MEANS,
+  type Means,
+  PORTS_OF_THE_NODE,
+  type Victim,
+} from './attacks.ts';
 
-/** An attack, on an address of those that are there at first. */
+/** An attack on what the others have; numbers choose among it. */
 export interface AttackHappening {
   readonly kind: AttackKind;
   readonly object: number;
@@ -29,66 +41,69 @@ export interface AttackSetup {
   readonly isCalm: boolean;
 }
 
+/** What must hold at every moment of an attacker. */
+export type AttackRule =
+  /** By an issuer of his that has no credentials of this account he gets no address of it. */
+  | 'gets nothing by credentials that are not his'
+  /** No class of these histories names a port of the node. */
+  | 'opens no port of the node';
+
 /** His namespace. */
 const OWN = 'evil';
 /** So many nodes his Pods are on. */
 const ALL_NODES = 24;
-/** Of his kinds of objects, those that ask for addresses. */
+/** It is on a machine that is none of the cluster's. */
+const OUTSIDE = '203.0.113.240' as Address;
+const BALANCED = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
+/** Whoever begins a RoutedIP by the class may go on with it by an issuer. */
 const CLAIMING: readonly AttackedKind[] = ['RoutedIP', 'FloatingIPPool'];
+const NAMING: readonly AttackKind[] = ['a pool takes its name', 'a record set takes its name'];
+/** He may get what nobody has: then others are not where they are without him. */
+const OUTWARD: AttackKind = 'a RoutedIP names an address on a machine outside';
 
+/** More than a firewall bears; each costs time in every turn. */
+const MOST_PORTS = 120;
+const isToken = (text = ''): boolean => /^[!-~]{16,512}$/.test(text);
 const keyOf = (kind: AttackedKind, name: string): string => `${kind} ${name}`;
-
-/** Every call with a token that the provider refuses. */
-const refusing = (provider: Provider): Provider =>
-  new Proxy(provider, {
-    get: (target, name) => {
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === 'function' ? () => Promise.reject(new ProviderError('Unauthorized', `${String(name)}: 401`)) : member;
-    },
-  });
-
-/** An account of its own that has nothing, and may have nothing. */
-const empty = (provider: Provider): Provider =>
-  new Proxy(provider, {
-    get: (target, name) => {
-      const member: unknown = Reflect.get(target, name);
-      if (typeof member !== 'function') return member;
-      if (String(name).startsWith('list')) return () => Promise.resolve([]);
-      if (name === 'findNode') return () => Promise.resolve('gone');
-      return () => Promise.reject(new ProviderError('NotFound', `${String(name)}: 404`));
-    },
-  });
+const nodes = Array.from({ length: ALL_NODES }, (_, each) => nodeName(each));
 
 /** Somebody who may edit everything in a namespace of his own, and wants what others have. */
 export class PlayedAttacker implements Played<AttackHappening> {
   readonly #stage: Stage;
-  readonly #objects = new Map<string, ObjectRef>();
   readonly #isCalm: boolean;
+  readonly #objects = new Map<string, ObjectRef>();
+  readonly #secrets = new Map<string, Holds>([
+    ['refused', 'refused'],
+    ['foreign', 'foreign'],
+  ]);
   readonly #gained = new Set<Address>();
+  /** Objects of his that were once to be served by the class, by uid. */
+  readonly #ofClass = new Set<string>();
+  readonly #violations: (Violation & { readonly rule: AttackRule })[] = [];
 
   constructor(stage: Stage, { before, isCalm }: AttackSetup) {
-    this.#isCalm = isCalm;
     this.#stage = stage;
+    this.#isCalm = isCalm;
     const { world } = stage;
-    world.cluster.setService(
-      OWN,
-      'any',
-      service(
-        Array.from({ length: ALL_NODES }, (_, each) => nodeName(each)),
-        { ports: [servicePort(9_999)] },
-      ),
-    );
-    for (const name of MEANS) if (name !== 'class') this.#setIssuer(name);
-    stage.begins.push((process) => this.#bringSecrets(process));
+    world.address(OUTSIDE, 'foreign');
+    this.#serve('any', [9_999]);
+    for (const name of MEANS) if (name !== 'class') this.#apply('RoutedIPIssuer', name, issuer({ cloud: PROVIDER }, name));
+    stage.begins.push(({ providers }) => {
+      for (const [name, holds] of this.#secrets) providers.set(secretKey(OWN, name), accountOf(holds, world));
+    });
     for (const what of before) this.act(what);
     stage.looks.push(() => this.#look());
+    this.#watchCloud();
   }
 
-  act({ kind, object, by, target }: AttackHappening): void {
-    // What nobody has yet is whose who asks first.
-    if (this.#isCalm && this.#stage.world.clock.monotonic() > 0 && !this.#isHeld(addressOf(target))) return;
+  act({ kind, object, by, target }: AttackHappening): unknown {
+    if (this.#isCalm && !this.#isAtOthers(kind, by, target)) return;
     this.#stage.made.rules.noteSpecs();
-    attack(kind, this.#hands(), { address: addressOf(target), className: CLASS_NAME, cloud: PROVIDER }, { object, by });
+    return ATTACKS[kind](this.#hands(), this.#victim(target), { object, by });
+  }
+
+  violations(): readonly Violation[] {
+    return this.#violations;
   }
 
   /** Whether an actor is of one of his objects. */
@@ -96,7 +111,7 @@ export class PlayedAttacker implements Played<AttackHappening> {
     return actor.split('/')[1] === OWN;
   }
 
-  /** Whether one of his objects asks for it, or has it. */
+  /** Whether one of his objects asks for it, or has had it. */
   claims(address: Address): boolean {
     return this.#gained.has(address) || this.claimants().some(({ addresses }) => addresses.includes(address));
   }
@@ -104,10 +119,6 @@ export class PlayedAttacker implements Played<AttackHappening> {
   /** Addresses that nobody had, and he was given. */
   get gained(): ReadonlySet<Address> {
     return this.#gained;
-  }
-
-  #look(): void {
-    for (const { ref } of this.claimants()) for (const address of shownBy(this.#stage.world.cluster.pool(ref))) this.#gained.add(address);
   }
 
   claimants(): readonly Claimant[] {
@@ -118,41 +129,110 @@ export class PlayedAttacker implements Played<AttackHappening> {
   adopting(): readonly Owner[] {
     const { policies, history } = this.#stage;
     return this.claimants().map(({ ref }) => {
-      const { className } = (this.#stage.world.cluster.pool(ref)?.spec ?? {}) as { readonly className?: string };
-      const isPool = ref.kind === 'FloatingIPPool';
-      const isOfClass = className === CLASS_NAME;
-      const mayTake = isPool ? history.adopt !== 'unassigned' : isOfClass && (policies?.adoptionOf(0) ?? 'Any') === 'Any';
-      return { ref, mayTake, isByJobs: isOfClass && history.routed?.jobs !== undefined };
+      const isOfClass = this.#ofClass.has(ref.uid);
+      const isAny = ref.kind === 'FloatingIPPool' ? history.adopt !== 'unassigned' : isOfClass && policies?.adoptionOf(0) === 'Any';
+      return { ref, mayTake: isAny, isByJobs: isOfClass && history.routed?.jobs !== undefined };
     });
   }
 
-  /** One of the others has it, by what is shown of him. */
-  #isHeld(address: Address): boolean {
+  #victim(target: number): Victim {
+    return {
+      ...{ address: addressOf(target), outside: OUTSIDE, zone: ZONE, recordName: nameOf(target % NAMES) },
+      ...{ balanced: BALANCED[target % BALANCED.length] ?? '', node: nodeName(target % NODES) },
+      ...{ firewall: FIREWALLS[target % FIREWALLS.length] ?? '', className: CLASS_NAME, cloud: PROVIDER },
+    };
+  }
+
+  /** Before anybody else is there only what is not valid is, which gains nothing. */
+  #isAtOthers(kind: AttackKind, by: Means, target: number): boolean {
     const { made, world } = this.#stage;
-    return made.victims().some(({ ref }) => shownBy(world.cluster.pool(ref)).includes(address));
+    if (world.clock.monotonic() === 0) return true;
+    if (kind === OUTWARD || (by === 'class' && kind === 'a RoutedIP wants an address of its own')) return false;
+    if (NAMING.includes(kind) && !this.#isPublished(nameOf(target % NAMES))) return false;
+    return made.victims().some(({ ref }) => shownBy(world.cluster.pool(ref)).includes(addressOf(target)));
+  }
+
+  #isPublished(name: string): boolean {
+    const { world, history } = this.#stage;
+    return history.names === true && world.provider.cloud.zone(ZONE).records.some((record) => record.type === 'A' && record.name === name);
+  }
+
+  #look(): void {
+    const { cluster } = this.#stage.world;
+    for (const { ref } of this.claimants()) {
+      const has = shownBy(cluster.pool(ref));
+      for (const address of has) this.#gained.add(address);
+      const made = has.filter((address) => this.#stage.made.rules.made.includes(address));
+      if (made.length > 0) this.#checkMeans(ref, `${made.join()} was made for`);
+    }
+  }
+
+  /** What is done at the provider is done with the operator's credentials: the accounts of his Secrets are others. */
+  #checkMeans(ref: ObjectRef, what: string): void {
+    if (ref.kind === 'RoutedIP' && !this.#ofClass.has(ref.uid))
+      this.#note('gets nothing by credentials that are not his', `${what} ${ref.name}`);
+  }
+
+  #watchCloud(): void {
+    const { world } = this.#stage;
+    const { cloud } = world.provider;
+    const { openPorts, assign } = cloud;
+    cloud.assign = (address, node) => {
+      for (const [actor, { chart, snapshot }] of world.invariants.records) {
+        const context = snapshot.context as unknown as AddressContext;
+        const isMeant = chart === 'ip' && this.isOwn(actor) && context.address === address && context.elected?.providerID === node;
+        const ref = [...this.#objects.values()].find((each) => actor.startsWith(`rip/${OWN}/${each.name}/`) && each.kind === 'RoutedIP');
+        if (isMeant && ref) this.#checkMeans(ref, `${address} is assigned for`);
+      }
+      return assign.call(cloud, address, node);
+    };
+    cloud.openPorts = (name, ports) => {
+      const own = ports.filter(({ port }) => PORTS_OF_THE_NODE.includes(port) && port !== SSH);
+      if (own.length > 0) this.#note('opens no port of the node', `${own.map(({ port }) => port).join()} in ${name}`);
+      return openPorts.call(cloud, name, ports);
+    };
   }
 
   #hands(): Hands {
-    const { cluster } = this.#stage.world;
+    const { cluster, vips, clock } = this.#stage.world;
+    const ofName = (kind: AttackedKind, name: string) => {
+      const ref = this.#objects.get(keyOf(kind, name));
+      return ref ? cluster.pool(ref) : null;
+    };
     return {
       apply: (kind, name, spec) => this.#apply(kind, name, spec),
-      annotate: (name, annotations) => {
-        const ref = this.#objects.get(keyOf('RoutedIP', name));
-        const there = ref && cluster.pool(ref);
+      annotate: (kind, name, annotations) => {
+        const there = ofName(kind, name);
         if (there) cluster.annotate(there.ref, { ...there.marks?.annotations, ...annotations });
       },
-      remove: (name, letsGo) => {
-        const ref = this.#objects.get(keyOf('RoutedIP', name));
-        if (!ref) return;
-        cluster.markDeleting(ref);
-        if (letsGo) cluster.removePool(ref);
+      remove: (kind, name, letsGo) => {
+        const there = ofName(kind, name);
+        if (!there) return;
+        if (there.ref.kind === 'RoutedIP' && !letsGo) cluster.markDeleting(there.ref);
+        else cluster.removePool(there.ref);
       },
-      serve: (name, ports) => {
-        const nodes = Array.from({ length: ALL_NODES }, (_, each) => nodeName(each));
-        const all = ports.map(({ port, nodePort }, each) => servicePort(each, { port, nodePort }));
-        cluster.setService(OWN, name, service(nodes, { ports: all }));
+      serve: (name, ports) => this.#serve(name, ports),
+      balance: (name, address) =>
+        vips && this.#stage.world.hands(() => vips.setService({ namespace: OWN, name, loadBalancerIP: address ?? '' })),
+      pods: () => cluster.setPod(...nodes.map((node) => ({ ...pod(`pod-${node}`, node), namespace: OWN }))),
+      secret: (name, data) => {
+        if (this.#secrets.has(name)) this.#setSecret(name, data === null ? 'nothing' : isToken(data.token) ? 'refused' : 'garbage');
+      },
+      again: (times, act) => {
+        for (let turn = 0; turn < times; turn += 1) clock.after(turn * 500, () => void act(turn));
       },
     };
+  }
+
+  #setSecret(name: string, holds: Holds): void {
+    const { world } = this.#stage;
+    this.#secrets.set(name, holds);
+    for (const { providers } of world.processes) providers.set(secretKey(OWN, name), accountOf(holds, world));
+  }
+
+  #serve(name: string, ports: readonly number[]): void {
+    const all = ports.slice(0, MOST_PORTS).map((port) => servicePort(port, { port, targetPort: port }));
+    this.#stage.world.cluster.setService(OWN, name, service(nodes, { ports: all }));
   }
 
   #apply(kind: AttackedKind, name: string, spec: Fields): void {
@@ -163,23 +243,9 @@ export class PlayedAttacker implements Played<AttackHappening> {
     }
     const former = this.#objects.get(keyOf(kind, name));
     if (former && cluster.pool(former)?.deleting) return;
-    this.#objects.set(keyOf(kind, name), cluster.setPool({ kind, namespace: OWN, name, spec: spec as Json }));
-  }
-
-  #setIssuer(by: Means): void {
-    this.#apply('RoutedIPIssuer', by, {
-      issuerClass: PROVIDER,
-      region: 'nyc3',
-      adoption: 'Any',
-      ...(by !== 'operator' && { fromSecretsRef: [{ name: by }] }),
-    });
-  }
-
-  #bringSecrets({ providers }: OperatorProcess): void {
-    const own = providers.all[PROVIDER];
-    if (!own?.provider) return;
-    providers.set(`${PROVIDER}@${OWN}.refused`, { ...own, provider: refusing(own.provider) });
-    providers.set(`${PROVIDER}@${OWN}.foreign`, { ...own, provider: empty(own.provider) });
+    const ref = cluster.setPool({ kind, namespace: OWN, name, spec: spec as Json });
+    this.#objects.set(keyOf(kind, name), ref);
+    if (spec.className === CLASS_NAME) this.#ofClass.add(ref.uid);
   }
 
   #claimant(ref: ObjectRef): readonly Claimant[] {
@@ -191,8 +257,14 @@ export class PlayedAttacker implements Played<AttackHappening> {
     const { createdAt, deleting } = object;
     return [{ ref, createdAt, deleting, addresses: [...ips, ...(own ? [own] : [])], ...(bound && { bound }) }];
   }
+
+  #note(rule: AttackRule, text: string): void {
+    this.#violations.push({ rule, at: this.#stage.world.clock.monotonic(), text });
+  }
 }
 
+/** Others open it by hand. */
+const SSH = 22;
 const OBJECTS = 3;
 
 export const attackHappening: fc.Arbitrary<AttackHappening> = fc.record({

@@ -66,9 +66,9 @@ function timed<What>(all: readonly (readonly [number, What])[]): readonly Timed<
 
 /** Attacks in between: all other steps stay when they were. */
 function attacked(steps: readonly Step[], attacks: readonly (readonly [number, AttackHappening])[]): readonly Step[] {
-  const all: readonly Timed<Omit<Step, 'afterMs'>>[] = [
-    ...timed(steps.map((step) => [step.afterMs, step])),
-    ...timed(attacks.map(([after, what]) => [after, { in: 'attacker', what }])),
+  const all = [
+    ...timed(steps.map((step): readonly [number, Omit<Step, 'afterMs'>] => [step.afterMs, step])),
+    ...timed(attacks.map(([after, what]) => [after, { in: 'attacker', what } as Omit<Step, 'afterMs'>] as const)),
   ].sort((a, b) => a.at - b.at);
   return all.map(({ at, what }, each) => ({ ...what, afterMs: at - (all[each - 1]?.at ?? 0) }) as Step);
 }

@@ -133,7 +133,8 @@ export class Made {
   restore(): void {
     if (this.isMaking()) return;
     const there = new Set(this.#stage.world.provider.cloud.addresses().map(({ address }) => address));
-    const wanted = this.claimants().flatMap(({ addresses, deleting }) => (deleting ? [] : addresses));
+    // What only an attacker names nobody makes for him.
+    const wanted = this.victims().flatMap(({ addresses, deleting }) => (deleting ? [] : addresses));
     for (const address of wanted) if (!there.has(address)) this.#stage.world.address(address);
   }
 

@@ -176,7 +176,7 @@ export class Simulation implements Stage {
     if (pools) nodes.heal(!pools.holdForLeaving());
     const ofRouted = routed ? routed.claimants().length * 2 + 1 : 0;
     const ofAttacker = (this.attacker?.claimants().length ?? 0) * 2;
-    if (pools || routed) nodes.provide(Math.max(FEWEST_NODES, (pools?.nodesWanted() ?? 0) + ofRouted + ofAttacker));
+    if (pools || routed || ofAttacker > 0) nodes.provide(Math.max(FEWEST_NODES, (pools?.nodesWanted() ?? 0) + ofRouted + ofAttacker));
     this.services?.mend();
     this.made.mend();
     await this.world.clock.advance(1_000);
@@ -215,10 +215,11 @@ export class Simulation implements Stage {
   }
 
   /** What is shown may be from before: it counts only while nothing is under way. A pool that is deleted is gone for people, and may still have to find out what it has made. */
+  // A firewall tries for ever what an attacker wants of it and it cannot bear: that it has what others want is looked at for itself.
   #unsettled(): readonly string[] {
     return [...(this.world.leader?.supervisor.records().values() ?? [])].flatMap((cell) =>
       [...cell].flatMap(([actor, { chart, waiting, snapshot }]) => {
-        const isAwaited = chart === 'ip' || chart === 'firewall' || (chart === 'pool' && isDeleted(snapshot));
+        const isAwaited = chart === 'ip' || (chart === 'firewall' && this.attacker === null) || (chart === 'pool' && isDeleted(snapshot));
         return isAwaited && Object.keys(waiting).length > 0 && !this.#isAttackers(actor)
           ? [`${actor} waits for ${Object.keys(waiting)}`]
           : [];

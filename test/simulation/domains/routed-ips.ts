@@ -120,7 +120,12 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
   #left(): readonly string[] {
     const { leader } = this.#stage.world;
     const records = new Map([...(leader?.supervisor.records().values() ?? [])].flatMap((cell) => [...cell]));
-    return this.#rules.wrongs(records);
+    const wrongs = this.#rules.wrongs(records);
+    const { attacker } = this.#stage;
+    if (!attacker) return wrongs;
+    // More than a firewall can bear is open for nobody who asks for it: that others lack nothing has to be so.
+    const ofOthers = this.#rules.wrongs(new Map([...records].filter(([actor]) => !attacker.isOwn(actor))));
+    return wrongs.filter((text) => !text.includes(' is not open in ') || ofOthers.includes(text));
   }
 
   act(what: RoutedIPHappening): unknown {
