@@ -37,8 +37,9 @@ export interface AttackHappening {
 export interface AttackSetup {
   /** What he did before anybody else had made anything: his objects are the oldest. */
   readonly before: readonly AttackHappening[];
-  /** Nothing else is in anybody's way: all has to be for others as it is without him. */
-  readonly isCalm: boolean;
+  /** `calm`: nothing but him is in anybody's way, and he gets nothing, so that all has to be for others as it is without him. `served`: he has an address of his own besides.
+   *  `wild`: whatever happens elsewhere happens, too. */
+  readonly family: 'calm' | 'served' | 'wild';
 }
 
 /** What must hold at every moment of an attacker. */
@@ -57,6 +58,17 @@ const OUTSIDE = '203.0.113.240' as Address;
 const BALANCED = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
 /** Whoever begins a RoutedIP by the class may go on with it by an issuer. */
 const CLAIMING: readonly AttackedKind[] = ['RoutedIP', 'FloatingIPPool'];
+/** He asks for what the others may not have yet: who asks first for what nobody has gets it. */
+const ASKING: readonly AttackKind[] = [
+  'a RoutedIP names its address',
+  'a RoutedIP is made again under its name',
+  'a pool lists it',
+  'a pool takes its name',
+  'a record set takes its name',
+  'it is to be deleted with him',
+  'it is to be let go at once',
+  'it is to move to another node',
+];
 const NAMING: readonly AttackKind[] = ['a pool takes its name', 'a record set takes its name'];
 /** He may get what nobody has: then others are not where they are without him. */
 const OUTWARD: AttackKind = 'a RoutedIP names an address on a machine outside';
@@ -70,7 +82,7 @@ const nodes = Array.from({ length: ALL_NODES }, (_, each) => nodeName(each));
 /** Somebody who may edit everything in a namespace of his own, and wants what others have. */
 export class PlayedAttacker implements Played<AttackHappening> {
   readonly #stage: Stage;
-  readonly #isCalm: boolean;
+  readonly #family: AttackSetup['family'];
   readonly #objects = new Map<string, ObjectRef>();
   readonly #secrets = new Map<string, Holds>([
     ['refused', 'refused'],
@@ -81,9 +93,9 @@ export class PlayedAttacker implements Played<AttackHappening> {
   readonly #ofClass = new Set<string>();
   readonly #violations: (Violation & { readonly rule: AttackRule })[] = [];
 
-  constructor(stage: Stage, { before, isCalm }: AttackSetup) {
+  constructor(stage: Stage, { before, family }: AttackSetup) {
     this.#stage = stage;
-    this.#isCalm = isCalm;
+    this.#family = family;
     const { world } = stage;
     world.address(OUTSIDE, 'foreign');
     this.#serve('any', [9_999]);
@@ -97,7 +109,7 @@ export class PlayedAttacker implements Played<AttackHappening> {
   }
 
   act({ kind, object, by, target }: AttackHappening): unknown {
-    if (this.#isCalm && !this.#isAtOthers(kind, by, target)) return;
+    if (this.#family !== 'wild' && !this.#isAtOthers(kind, by, target)) return;
     this.#stage.made.rules.noteSpecs();
     return ATTACKS[kind](this.#hands(), this.#victim(target), { object, by });
   }
@@ -147,6 +159,7 @@ export class PlayedAttacker implements Played<AttackHappening> {
   #isAtOthers(kind: AttackKind, by: Means, target: number): boolean {
     const { made, world } = this.#stage;
     if (world.clock.monotonic() === 0) return true;
+    if (this.#family === 'served' && !ASKING.includes(kind)) return true;
     if (kind === OUTWARD || (by === 'class' && kind === 'a RoutedIP wants an address of its own')) return false;
     if (NAMING.includes(kind) && !this.#isPublished(nameOf(target % NAMES))) return false;
     return made.victims().some(({ ref }) => shownBy(world.cluster.pool(ref)).includes(addressOf(target)));
@@ -270,11 +283,11 @@ const OBJECTS = 3;
 export const attackHappening: fc.Arbitrary<AttackHappening> = fc.record({
   kind: of(...KINDS),
   object: index(OBJECTS),
-  by: fc.constantFrom(...MEANS),
+  by: fc.constantFrom('class', ...MEANS),
   target: index(ADDRESSES),
 });
 
 export const ATTACKER_DOMAIN: Domain<AttackHappening, PlayedAttacker> = {
   sorts: [{ weight: 1, arbitrary: attackHappening }],
-  open: (stage) => new PlayedAttacker(stage, stage.history.attacker ?? { before: [], isCalm: false }),
+  open: (stage) => new PlayedAttacker(stage, stage.history.attacker ?? { before: [], family: 'wild' }),
 };

@@ -2,22 +2,30 @@ import fc from 'fast-check';
 import { NODES } from '../simulation/domain.ts';
 import { historyOfSeed, TOPICS, type Topic } from '../simulation/generate.ts';
 import type { DomainName, History, Step } from '../simulation/history.ts';
-import { type AttackHappening, attackHappening } from './attacker.ts';
+import { type AttackHappening, type AttackSetup, attackHappening } from './attacker.ts';
 import type { AttackKind } from './attacks.ts';
 
 /** Nodes that nothing happens to: whatever fails, there is room for all. */
 const SOUND_NODES = 12;
 /** What happens in a calm history: nodes fail and come back, and Services want other ports. */
+/** Nothing is waited for before an address is moved. */
+const PROMPT = { coolOffSeconds: 0, graceSeconds: 0 };
 const CALM: Readonly<Partial<Record<DomainName, readonly string[]>>> = { nodes: ['nodeFails', 'nodeRecovers'], services: ['ports'] };
-/** With these he asks for nothing that he could get: what others have stays theirs, and there is nothing else that he names. */
+/** With these he asks for nothing that he could get, and is older than all others. */
 const BEFORE: readonly AttackKind[] = ['a RoutedIP that is not valid names it', 'a RoutedIP that is not valid waits'];
 
 const afterMs = fc.oneof(fc.constantFrom(0, 0, 500), fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 30_000 }));
-const attacking = fc.array(fc.tuple(afterMs, attackHappening), { minLength: 4, maxLength: 24 });
+const attacking = fc.array(fc.tuple(afterMs, attackHappening), { minLength: 6, maxLength: 32 });
 const before = fc.array(
   attackHappening.chain((what) => fc.constantFrom(...BEFORE).map((kind): AttackHappening => ({ ...what, kind }))),
   { maxLength: 3 },
 );
+/** With these he has an address of his own, and waits for one that is on a machine outside of the cluster. */
+const SERVED: readonly AttackHappening[] = [
+  { kind: 'a RoutedIP wants an address of its own', object: 0, by: 'class', target: 0 },
+  { kind: 'a RoutedIP names an address on a machine outside', object: 1, by: 'class', target: 0 },
+];
+const FAMILIES: readonly AttackSetup['family'][] = ['calm', 'served', 'wild'];
 const failures = fc.array(
   fc.record({
     afterMs: fc.integer({ min: 5_000, max: 40_000 }),
@@ -37,14 +45,21 @@ const drawn = <T>(arbitrary: fc.Arbitrary<T>, seed: number): T => {
 };
 
 /** Nothing happens in it but what a failover is about, and everything takes the same time whenever it is done: what others do can be told by comparing. */
-function calm({ routed, steps, ...history }: History, seed: number): History {
+function calm({ routed, pools, steps, ...history }: History, seed: number, isPrompt: boolean): History {
   const nodes = NODES + SOUND_NODES;
   const everywhere = Array.from({ length: nodes }, (_, each) => each);
   const { jobs: _, ...kept } = routed ?? { policies: [], services: [], routed: [] };
   return {
     ...history,
     ...{ nodes, callMs: [20, 20], actionMs: [300, 300], firewallMs: [100, 100], restarts: true, away: false },
-    ...(routed && { routed: { ...kept, services: kept.services.map((service) => ({ ...service, nodes: everywhere })) } }),
+    ...(pools && { pools: isPrompt ? pools.map(({ rules: _, ...pool }) => ({ ...pool, coolOffSeconds: 0 })) : pools }),
+    ...(routed && {
+      routed: {
+        ...kept,
+        policies: kept.policies.map((policy) => ({ ...policy, ...(isPrompt && PROMPT) })),
+        services: kept.services.map((service) => ({ ...service, nodes: everywhere })),
+      },
+    }),
     ...(history.api && { api: { ...history.api, callMs: [20, 20], watchMs: [20, 20] } }),
     steps: [...steps.filter((step) => CALM[step.in]?.includes(step.what.kind)), ...drawn(failures, seed)],
   };
@@ -73,13 +88,14 @@ function attacked(steps: readonly Step[], attacks: readonly (readonly [number, A
   return all.map(({ at, what }, each) => ({ ...what, afterMs: at - (all[each - 1]?.at ?? 0) }) as Step);
 }
 
-/** A history with an attacker in it, always the same of a seed. In every other one nothing else is in the way. */
+/** A history with an attacker in it, always the same of a seed. In two of three nothing else is in the way. */
 export function hostileOfSeed(seed: number, topics: readonly Topic[] = TOPICS): History {
   const plain = historyOfSeed(seed, topics);
-  const base = seed % 2 === 0 ? calm(plain, seed) : plain;
+  const family = FAMILIES[Math.abs(seed) % FAMILIES.length] ?? 'wild';
+  const base = family === 'wild' ? plain : calm(plain, seed, family === 'served');
   return {
     ...base,
-    attacker: { before: drawn(before, seed), isCalm: seed % 2 === 0 },
+    attacker: { family, before: [...drawn(before, seed), ...(family === 'calm' ? [] : SERVED)] },
     steps: attacked(base.steps, drawn(attacking, seed ^ 0x5bd1e995)),
   };
 }

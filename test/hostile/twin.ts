@@ -2,11 +2,14 @@ import type { Address } from '../../machines/types.ts';
 import { FIREWALLS, type History, ZONE } from '../simulation/history.ts';
 import { brokenBy, Simulation } from '../simulation/run.ts';
 import type { WorldOptions } from '../support/world.ts';
+import type { AttackSetup } from './attacker.ts';
 import { withoutAttacker } from './histories.ts';
 import { Outages } from './outages.ts';
 
 /** A failover may take so much longer while somebody attacks, ms. */
 const LONGER_MS = 1_000;
+/** So long one takes at most where nothing is waited for and there is room on other nodes, ms. */
+const PROMPTLY_MS = 5_000;
 
 interface Run {
   readonly simulation: Simulation;
@@ -51,37 +54,47 @@ const shown = ({ world, history }: Simulation): Readonly<Record<string, unknown>
       .map(({ ref, ingress }) => [ref.name, ingress]) ?? [],
 });
 
-function differences({ simulation, outages }: Run, twin: Run, isCalm: boolean): readonly string[] {
+function differences({ simulation, outages }: Run, twin: Run, family: AttackSetup['family']): readonly string[] {
   const gained = simulation.attacker?.gained ?? new Set();
+  const isAlone = family === 'calm' && gained.size === 0;
   const [now, then] = [owned(simulation), owned(twin.simulation)];
-  const lost = [...then].filter(
-    ([address, owner]) =>
-      (isCalm ? now.get(address) !== owner : simulation.history.holders && isThereFirst(simulation, address) && !now.has(address)) &&
-      !gained.has(address),
-  );
-  const taken = lost.map(
-    ([address, owner]) => `an attack takes what others have: ${address} of ${owner} is ${now.get(address) ?? "nobody's"}`,
-  );
-  if (!isCalm || gained.size > 0) return taken;
-  const places = [...then.keys()].flatMap((address) => {
-    const [on, wasOn] = [simulation.world.holderIfAny(address), twin.simulation.world.holderIfAny(address)];
+  // What is made has other numbers where he has some made as well; which of the others has an address may be a matter of moments.
+  const isSame = (address: Address, owner: string): boolean => (family === 'wild' ? now.has(address) : now.get(address) === owner);
+  const taken = [...then]
+    .filter(([address, owner]) => (isAlone || isThereFirst(simulation, address)) && !gained.has(address) && !isSame(address, owner))
+    .map(([address, owner]) => `an attack takes what others have: ${address} of ${owner} is ${now.get(address) ?? "nobody's"}`);
+  if (family === 'wild') return taken;
+  const addresses = [...then.keys()].filter((address) => isAlone || isThereFirst(simulation, address));
+  const slower = addresses.flatMap((address) => heldUp(address, outages, twin.outages, isAlone));
+  return [
+    ...taken,
+    ...slower,
+    ...(isAlone ? [...moved(simulation, twin.simulation, addresses), ...changed(simulation, twin.simulation)] : []),
+  ];
+}
+
+const moved = ({ world }: Simulation, twin: Simulation, addresses: readonly Address[]): readonly string[] =>
+  addresses.flatMap((address) => {
+    const [on, wasOn] = [world.holderIfAny(address), twin.world.holderIfAny(address)];
     return on === wasOn ? [] : [`an attack moves what others have: ${address} is on ${on}, not ${wasOn}`];
   });
-  const wasShown = shown(twin.simulation);
-  const changed = Object.entries(shown(simulation)).flatMap(([what, is]) => {
+
+function changed(simulation: Simulation, twin: Simulation): readonly string[] {
+  const wasShown = shown(twin);
+  return Object.entries(shown(simulation)).flatMap(([what, is]) => {
     const [text, was] = [JSON.stringify(is), JSON.stringify(wasShown[what])];
     return text === was ? [] : [`an attack changes ${what}: ${text}, not ${was}`];
   });
-  const slower = [...then.keys()].flatMap((address) => {
-    const former = twin.outages.of(address);
-    return outages.of(address).flatMap(({ from, ms }) => {
-      const usual = former.find((each) => Math.abs(each.from - from) <= LONGER_MS)?.ms ?? 0;
-      return ms <= usual + LONGER_MS
-        ? []
-        : [`an attack holds up a failover: ${address} was out for ${ms} ms from ${from} on, not ${usual}`];
-    });
+}
+
+/** Of who has the same nodes each failover is compared with the same one; of others with the longest. */
+function heldUp(address: Address, now: Outages, then: Outages, isAlone: boolean): readonly string[] {
+  const former = then.of(address);
+  const longest = Math.max(PROMPTLY_MS, ...former.map(({ ms }) => ms));
+  return now.of(address).flatMap(({ from, ms }) => {
+    const usual = isAlone ? (former.find((each) => Math.abs(each.from - from) <= LONGER_MS)?.ms ?? 0) : longest;
+    return ms <= usual + LONGER_MS ? [] : [`an attack holds up a failover: ${address} was out for ${ms} ms from ${from} on, not ${usual}`];
   });
-  return [...taken, ...places, ...changed, ...slower];
 }
 
 const isThereFirst = ({ history }: Simulation, address: Address): boolean =>
@@ -93,5 +106,5 @@ export async function brokenByAttack(history: History, options: WorldOptions = {
   if (attacked.broken.length > 0 || !history.attacker) return attacked.broken;
   const twin = await run(withoutAttacker(history), options);
   if (twin.broken.length > 0) return twin.broken.map((text) => `without the attacker: ${text}`);
-  return differences(attacked, twin, history.attacker.isCalm);
+  return differences(attacked, twin, history.attacker.family);
 }

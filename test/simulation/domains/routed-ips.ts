@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { PoolObject } from '../../../actors/ports/cluster.ts';
-import type { Json } from '../../../actors/ports.ts';
+import type { ActorRecord, Json } from '../../../actors/ports.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
 import { PAUSED } from '../../../machines/marks.ts';
 import { boundAddress } from '../../../machines/rebuild-routed-ip.ts';
@@ -53,6 +53,11 @@ interface RoutedNow {
 export interface PlayedRoutedIP extends Claimant {
   readonly service: string;
 }
+
+/** What may be so while a RoutedIP is on its way. */
+const UNDER_WAY = /bear the mark of a holder| is left in /;
+const isUnderWay = ({ chart, waiting, snapshot }: ActorRecord): boolean =>
+  chart === 'ip' && (Object.keys(waiting).length > 0 || !JSON.stringify(snapshot.value).includes('Stable'));
 
 const isMark = (what: RoutedIPHappening): what is RoutedMark => what.kind === 'pause' || what.kind === 'resume' || what.kind === 'moveTo';
 
@@ -123,9 +128,10 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
     const wrongs = this.#rules.wrongs(records);
     const { attacker } = this.#stage;
     if (!attacker) return wrongs;
-    // More than a firewall can bear is open for nobody who asks for it: that others lack nothing has to be so.
+    // More than a firewall can bear is open for nobody who asks for it: that others lack nothing has to be so. What is under way for him is neither done nor undone yet.
     const ofOthers = this.#rules.wrongs(new Map([...records].filter(([actor]) => !attacker.isOwn(actor))));
-    return wrongs.filter((text) => !text.includes(' is not open in ') || ofOthers.includes(text));
+    const isBusy = [...records].some(([actor, record]) => attacker.isOwn(actor) && isUnderWay(record));
+    return wrongs.filter((text) => (text.includes(' is not open in ') ? ofOthers.includes(text) : !isBusy || !UNDER_WAY.test(text)));
   }
 
   act(what: RoutedIPHappening): unknown {
