@@ -14,7 +14,7 @@ export interface ListenerPorts {
   readonly guards: Guards;
   readonly policies: Pick<PolicyProjector, 'request'>;
   readonly evacuations: Pick<Evacuations, 'observed'>;
-  readonly projector: Pick<ReturnType<typeof projector>, 'hindered' | 'observed'>;
+  readonly projector: Pick<ReturnType<typeof projector>, 'hindered' | 'observed' | 'routedIPGone'>;
   readonly providers: Pick<ProviderDirectory, 'need'>;
   /** Null while this process does not lead. */
   readonly leader: () => Leader | null;
@@ -46,7 +46,9 @@ export function clusterListener({ pools, guards, policies, evacuations, projecto
       const others = pools.remove(ref);
       if (!pools.all.has(actorOf(ref))) leader()?.poolGone(actorOf(ref));
       observeAgain(others);
-      if (isRoutedIP(actorOf(ref))) policies.request();
+      if (!isRoutedIP(actorOf(ref))) return;
+      projector.routedIPGone();
+      policies.request();
     },
     policyObserved: (policy) => {
       const former = pools.policies.get(policy.ref);

@@ -22,6 +22,10 @@ export function shownView(cell: ActorId, { clock, recordsOf, factOf }: ViewPorts
   return { ...view, observed: factOf(cell), unverified: doubtIn(recordsOf(verification)?.get(verification)) };
 }
 
+/** Of a deleted pool: all of it is released, and nothing of it is to be shown any more. */
+export const isClearing = (record: ActorRecord | undefined): boolean =>
+  JSON.stringify(record?.snapshot.value) === '{"Stopping":"Clearing"}';
+
 const doubtIn = (record: ActorRecord | null | undefined): string | null =>
   record ? doubtOf(record.snapshot.context as unknown as VerificationContext) : null;
 

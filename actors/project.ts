@@ -29,7 +29,7 @@ import {
   releaseEvents,
   routedIPProjection,
 } from './project-routed-ips.ts';
-import { doubtChanged, shownView, type ViewPorts } from './project-views.ts';
+import { doubtChanged, isClearing, shownView, type ViewPorts } from './project-views.ts';
 import { recordSetView } from './view.ts';
 
 /** Turns of one moment are shown as one. */
@@ -78,6 +78,8 @@ export function projector(ports: ProjectorPorts): Observer & {
   readonly observed: (cell: ActorId) => void;
   /** What is to be said of it besides is another thing than before. */
   readonly noticed: (cell: ActorId) => void;
+  /** A RoutedIP is there no more: by now it may be known of all others which nodes hold addresses. */
+  readonly routedIPGone: () => void;
 } {
   const { writer, clock, recordsOf, statusOf, hindranceOf, routedIPs, classToo, cleared } = ports;
   const events = new Map<ActorId, ClusterEvent[]>();
@@ -289,7 +291,6 @@ export function projector(ports: ProjectorPorts): Observer & {
     if (!gone) return false;
     const { ref } = (gone.before?.snapshot.context ?? {}) as { readonly ref?: ObjectRef };
     if (ref && isRecordSet(cell)) void writer.retract(ref, []);
-    if (isRoutedIP(cell)) showHolders();
     formerly.delete(cell);
     lacking.delete(cell);
     intents.delete(cell);
@@ -360,6 +361,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       await Promise.all(there.map((each) => showNow(each).catch(ignoreRefusal)));
     },
     noticed: (cell) => schedule(cell),
+    routedIPGone: showHolders,
     observed: (cell) => {
       if (lacking.has(cell)) schedule(cell);
     },
@@ -396,5 +398,3 @@ const providerIn = (record: ActorRecord | undefined): string | undefined =>
 const ignoreRefusal = (error: unknown): void => {
   if (!(error instanceof Refused)) throw error;
 };
-
-const isClearing = (record: ActorRecord | undefined): boolean => JSON.stringify(record?.snapshot.value) === '{"Stopping":"Clearing"}';

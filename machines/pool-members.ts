@@ -316,10 +316,8 @@ function policyFor(context: PoolContext, address: Address): RetirePolicy {
   if (spec?.exposes?.reclaim !== 'Delete') return 'Retain';
   if (created.includes(address)) return 'Delete';
   const { retiring, adopts } = members[address] ?? {};
-  // One that is retired already is at another account, and there others may have made it: what the present class or issuer says is about its own.
-  const isAtPresentAccount = context.provider === spec.provider && !retiring;
-  // One that was never its own may be in use elsewhere.
-  const isOwn = isAtPresentAccount && adopts === undefined;
+  // One that is retired already is at another account, where others may have made it. One that was never its own may be in use elsewhere.
+  const isOwn = context.provider === spec.provider && !retiring && adopts === undefined;
   return exposed?.deleteAdopted && isOwn && letsDeleteAdopted(spec) ? 'DeleteAdopted' : 'Retain';
 }
 

@@ -213,6 +213,7 @@ const anyView: fc.Arbitrary<PoolView> = fc
   .record({
     state: fc.constantFrom('Serving', 'Serving', 'Serving', 'Priming', 'Invalid', 'Stopping'),
     error: seldom(fc.constant('ips or desiredIPs must be provided')),
+    errorReason: fc.constantFrom(null, 'OperatorCredentialsNotAllowed' as const),
     held: seldom(fc.constant(true)).map((held) => held ?? false),
     spec: fc.constantFrom(
       specOf(),

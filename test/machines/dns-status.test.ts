@@ -175,6 +175,7 @@ test('whatever becomes of a record set, no text in its status is empty and every
     .record({
       isKnown: fc.boolean(),
       error: fc.constantFrom(null, null, 'invalid dnsRecordSet specification'),
+      errorReason: fc.constantFrom(null, 'OperatorCredentialsNotAllowed' as const),
       addresses: fc.constantFrom([], [A], [A, B]),
       without: fc.constantFrom([], ['c']),
       nodes: fc.nat(3),

@@ -14,7 +14,7 @@ export const isAdopting = (marks: PoolObject['marks']): boolean => marks?.annota
 
 /** Of the class or the issuer: there is one of each. */
 type Kind = string;
-const kindNamedIn = ({ spec }: PoolObject): Kind => (fieldsOf(spec).className === undefined ? 'RoutedIPIssuer' : 'ClusterRoutedIPClass');
+const kindNamedIn = ({ spec }: PoolObject): Kind => (fieldsOf(spec).className ? 'ClusterRoutedIPClass' : 'RoutedIPIssuer');
 
 /** What a class and an issuer say of the addresses of their RoutedIPs, as they were seen last while they were valid. */
 export class SeenClasses {

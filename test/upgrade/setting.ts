@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 
 export const NODES = Array.from({ length: 20 }, (_, index) => `n${String(index + 1).padStart(2, '0')}`);
 /** What is quiet has nodes of its own, of which none fails. */
-const QUIET_NODES = ['q01', 'q02', 'q03', 'q04'];
+const QUIET_NODES = ['q01', 'q02', 'q03', 'q04', 'q05', 'q06'];
 /** No pool matches these: what Jobs lead to nodes is on another platform. */
 const PLATFORM_NODES = ['p01', 'p02', 'p03'];
 const ALL_NODES = [...NODES, ...QUIET_NODES, ...PLATFORM_NODES];
@@ -16,6 +16,14 @@ const JOBS_CLASS = 'example.com/http';
 const PLATFORM_ADDRESS = '192.0.2.10';
 const TEMPLATE: JsonObject = {
   template: { spec: { restartPolicy: 'Never', containers: [{ name: 'platform', image: 'registry.example/shell:1' }] } },
+};
+/** The RoutedIP that has its address by the former field `issuerClass`. */
+export const FORMER = 'former';
+const OPERATORS_ISSUER: JsonObject = {
+  apiVersion: 'routedip.io/v1alpha1',
+  kind: 'RoutedIPIssuer',
+  metadata: { name: 'own', namespace: 'default' },
+  spec: { issuerClass: 'digitalocean', region: 'nyc3' },
 };
 const DNS_GROUP = 'flipop.digitalocean.com/v1alpha1';
 
@@ -34,6 +42,8 @@ export async function prepare({ routed, vips }: World): Promise<void> {
   await routed.addFirewall();
   await routed.setClass(CLASS, { routedIPReclaimPolicy: 'Delete' });
   await routed.setClass('jobs', { className: JOBS_CLASS, updateRoutedIP: TEMPLATE, updateFirewall: TEMPLATE });
+  // It names no Secret, and nobody opens its namespace: what it serves goes on.
+  await routed.put(OPERATORS_ISSUER);
   await routed.service('quiet', QUIET_NODES, [{ ...HTTP, nodePort: NODE_PORT - 1 }]);
   await routed.service('shop', NODES, [{ ...HTTP, nodePort: NODE_PORT }]);
   await routed.service('fleeting', NODES, [{ ...HTTP, nodePort: NODE_PORT - 2 }]);
@@ -54,6 +64,18 @@ export async function populate(
     dnsRecordSet: { zone: 'example.com', recordName: 'quiet' },
   });
   await wantRoutedIP(world, 'quiet');
+  world.wanted += 1;
+  await routed.routedIP('quiet-issued', { className: null, issuerRef: { name: 'own' }, serviceRef: { serviceName: 'quiet' } });
+  await routed.routedIP(FORMER, {
+    ...{ className: null, issuerClass: 'digitalocean', serviceRef: { serviceName: 'quiet' } },
+    // It has no region in which one could be made.
+    routedIP: world.reserve(),
+  });
+  // The former version took it off a machine outside of the cluster, which the new one would not: it has served since.
+  await routed.routedIP('quiet-taken', { routedIP: world.reserve('outside'), serviceRef: { serviceName: 'quiet' } });
+  await routed.stable('quiet-issued');
+  await routed.stable('quiet-taken');
+  await routed.stable(FORMER);
   await vips.service('quiet-vip');
   await routed.stable('quiet');
   await world.until('the quiet pool is active', async () => (await stage.getPool('quiet')).status?.activeIPs === given.quiet.length);
@@ -71,6 +93,16 @@ export async function populate(
   await routed.stable('platform');
   await atRest(world);
   world.observer.beQuiet();
+}
+
+/** The new definition does not know the field by which it was served: it says so, and its address is where it was. */
+export async function formerStays({ routed }: World): Promise<void> {
+  const { routedIP, assignedNode = '' } = (await routed.status(FORMER)) ?? {};
+  const told = await routed.degraded(FORMER, 'InvalidSpec');
+  if (!told.startsWith('set exactly one of className and issuerRef; issuerClass is served no more')) throw new Error(told);
+  const { droplets, reservedIPs } = routed.stage.cloud.state;
+  const on = droplets.get(reservedIPs.get(routedIP ?? '')?.dropletId ?? 0)?.name;
+  if (on !== assignedNode) throw new Error(`${routedIP} is on ${on}, not on ${assignedNode}`);
 }
 
 export async function wantRoutedIP(world: World, name: string, service = name): Promise<void> {

@@ -26,6 +26,8 @@ export interface World {
   readonly cast: Cast;
   readonly observer: Observer;
   readonly zones: { readonly pools: Zone; readonly nodes: Zone };
+  /** An address that a person makes at the provider, on a machine that is no node of the cluster where he says so. */
+  reserve(droplet?: string): string;
   /** How many addresses the scenario has asked for so far. */
   wanted: number;
   /** How often the port of the Service has changed. */
@@ -64,6 +66,12 @@ export async function openWorld(routed: Routed, builds: Builds): Promise<World> 
     cast,
     observer,
     zones: { pools: await digitalOceanZone(stage.cloud, 'example.com'), nodes: cloudflareZone(cloudflare, 'example.org') },
+    reserve: (name) => {
+      const droplet = name === undefined ? {} : { dropletId: stage.cloud.addDroplet({ name, region: 'nyc3' }).id };
+      const { ip } = stage.cloud.addReservedIP({ region: 'nyc3', ...droplet });
+      byHand.add(ip);
+      return ip;
+    },
     wanted: 0,
     portChanges: 0,
     stage: 1,
