@@ -3,6 +3,7 @@ import type { PoolObject } from '../../../actors/ports/cluster.ts';
 import type { ActorRecord, Json } from '../../../actors/ports.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
 import { PAUSED } from '../../../machines/marks.ts';
+import type { PoolContext } from '../../../machines/pool.ts';
 import { boundAddress } from '../../../machines/rebuild-routed-ip.ts';
 import { type ActorId, type Address, MOVE_TO } from '../../../machines/types.ts';
 import { CLASS_NAME } from '../../actors/routed-world.ts';
@@ -56,8 +57,11 @@ export interface PlayedRoutedIP extends Claimant {
 
 /** What may be so while a RoutedIP is on its way. */
 const UNDER_WAY = /bear the mark of a holder| is left in /;
-const isUnderWay = ({ chart, waiting, snapshot }: ActorRecord): boolean =>
-  chart === 'ip' && (Object.keys(waiting).length > 0 || !JSON.stringify(snapshot.value).includes('Stable'));
+const isUnderWay = ({ chart, waiting, snapshot: { value, context } }: ActorRecord): boolean => {
+  if (chart === 'ip') return Object.keys(waiting).length > 0 || !JSON.stringify(value).includes('Stable');
+  // One that asks for another address than it has keeps that one, and nobody takes it back.
+  return value === 'Invalid' && (context as unknown as PoolContext).exposed?.bound !== null;
+};
 
 const isMark = (what: RoutedIPHappening): what is RoutedMark => what.kind === 'pause' || what.kind === 'resume' || what.kind === 'moveTo';
 
