@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import type { Json } from '../../actors/ports.ts';
+import type { LoggedCall } from '../../adapters/memory/requests.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { boundAddress } from '../../machines/rebuild-routed-ip.ts';
-import type { ActorId, Address } from '../../machines/types.ts';
+import type { ActorId, Address, Port } from '../../machines/types.ts';
 import { CLASS_NAME, service, servicePort } from '../actors/routed-world.ts';
 import { ADDRESSES, type Domain, index, NODES, of, type Played, type Stage, type Violation } from '../simulation/domain.ts';
 import { addressOf, FIREWALLS, NAMES, nameOf, nodeName, ZONE } from '../simulation/history.ts';
@@ -88,6 +89,8 @@ export class PlayedAttacker implements Played<AttackHappening> {
     ['refused', 'refused'],
     ['foreign', 'foreign'],
   ]);
+  /** All that his Services ever asked for. */
+  readonly #ports = new Set<number>();
   readonly #gained = new Set<Address>();
   /** Objects of his that were once to be served by the class, by uid. */
   readonly #ofClass = new Set<string>();
@@ -126,6 +129,13 @@ export class PlayedAttacker implements Played<AttackHappening> {
   /** Whether one of his objects asks for it, or has had it. */
   claims(address: Address): boolean {
     return this.#gained.has(address) || this.claimants().some(({ addresses }) => addresses.includes(address));
+  }
+
+  /** Whether a call is for what only he asks for: it takes the turns of his own namespace. */
+  isForHim({ verb, args }: LoggedCall): boolean {
+    if (!verb.includes('Firewall')) return this.claims(args[0] as Address);
+    const [, items] = args as readonly [string, readonly Partial<Port>[]];
+    return items.every(({ port }) => port !== undefined && this.#ports.has(port));
   }
 
   /** Addresses that nobody had, and he was given. */
@@ -176,26 +186,21 @@ export class PlayedAttacker implements Played<AttackHappening> {
       const has = shownBy(cluster.pool(ref));
       for (const address of has) this.#gained.add(address);
       const made = has.filter((address) => this.#stage.made.rules.made.includes(address));
-      if (made.length > 0) this.#checkMeans(ref, `${made.join()} was made for`);
+      if (made.length > 0 && ref.kind === 'RoutedIP' && !this.#ofClass.has(ref.uid))
+        this.#noteMeans(`${made.join()} was made for ${ref.name}`);
     }
-  }
-
-  /** What is done at the provider is done with the operator's credentials: the accounts of his Secrets are others. */
-  #checkMeans(ref: ObjectRef, what: string): void {
-    if (ref.kind === 'RoutedIP' && !this.#ofClass.has(ref.uid))
-      this.#note('gets nothing by credentials that are not his', `${what} ${ref.name}`);
   }
 
   #watchCloud(): void {
     const { world } = this.#stage;
     const { cloud } = world.provider;
     const { openPorts, assign } = cloud;
+    // What is done at the provider is done with the operator's credentials: the accounts of his Secrets are others.
     cloud.assign = (address, node) => {
       for (const [actor, { chart, snapshot }] of world.invariants.records) {
         const context = snapshot.context as unknown as AddressContext;
-        const isMeant = chart === 'ip' && this.isOwn(actor) && context.address === address && context.elected?.providerID === node;
-        const ref = [...this.#objects.values()].find((each) => actor.startsWith(`rip/${OWN}/${each.name}/`) && each.kind === 'RoutedIP');
-        if (isMeant && ref) this.#checkMeans(ref, `${address} is assigned for`);
+        const isMeant = chart === 'ip' && actor.startsWith(`rip/${OWN}/`) && context.address === address;
+        if (isMeant && context.elected?.providerID === node) this.#checkMeans(context);
       }
       return assign.call(cloud, address, node);
     };
@@ -204,6 +209,15 @@ export class PlayedAttacker implements Played<AttackHappening> {
       if (own.length > 0) this.#note('opens no port of the node', `${own.map(({ port }) => port).join()} in ${name}`);
       return openPorts.call(cloud, name, ports);
     };
+  }
+
+  #checkMeans({ pool, address }: AddressContext): void {
+    const { ref } = (this.#stage.world.invariants.records.get(pool)?.snapshot.context ?? {}) as { readonly ref?: ObjectRef };
+    if (ref && !this.#ofClass.has(ref.uid)) this.#noteMeans(`${address} is assigned for ${ref.name}`);
+  }
+
+  #noteMeans(text: string): void {
+    this.#note('gets nothing by credentials that are not his', text);
   }
 
   #hands(): Hands {
@@ -221,8 +235,10 @@ export class PlayedAttacker implements Played<AttackHappening> {
       remove: (kind, name, letsGo) => {
         const there = ofName(kind, name);
         if (!there) return;
-        if (there.ref.kind === 'RoutedIP' && !letsGo) cluster.markDeleting(there.ref);
-        else cluster.removePool(there.ref);
+        if (there.ref.kind === 'RoutedIP') cluster.markDeleting(there.ref);
+        // What was done for one that is let go at once is nobody's to undo.
+        if (letsGo) cluster.annotate(there.ref, { ...there.marks?.annotations, 'routedip.io/force-release': 'true' });
+        if (letsGo || there.ref.kind !== 'RoutedIP') cluster.removePool(there.ref);
       },
       serve: (name, ports) => this.#serve(name, ports),
       balance: (name, address) =>
@@ -244,6 +260,7 @@ export class PlayedAttacker implements Played<AttackHappening> {
   }
 
   #serve(name: string, ports: readonly number[]): void {
+    for (const port of ports) this.#ports.add(port);
     const all = ports.slice(0, MOST_PORTS).map((port) => servicePort(port, { port, targetPort: port }));
     this.#stage.world.cluster.setService(OWN, name, service(nodes, { ports: all }));
   }

@@ -36,11 +36,11 @@ function owned({ made }: Simulation): ReadonlyMap<Address, string> {
 
 /** What is at the provider and on nodes, where nothing but an attack tells two runs apart. */
 const shown = ({ world, history }: Simulation): Readonly<Record<string, unknown>> => ({
-  marks: world.cluster.holders(),
+  marks: Object.entries(world.cluster.holders()).sort(),
   firewalls: FIREWALLS.map((name) => world.provider.cloud.findFirewall(name)).map(
     (each) => each && [each.name, [...each.ports].sort(), [...each.nodes].sort()],
   ),
-  annotations: world.cluster.annotations(),
+  annotations: Object.entries(world.cluster.annotations()).sort(),
   names: history.names
     ? world.provider.cloud
         .zone(ZONE)

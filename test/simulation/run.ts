@@ -1,7 +1,7 @@
 import type { ActorRecord } from '../../actors/ports.ts';
 import type { LoggedVipWrite } from '../../adapters/memory/vip-world.ts';
 import type { PoolContext } from '../../machines/pool.ts';
-import type { ActorId, Address } from '../../machines/types.ts';
+import type { ActorId } from '../../machines/types.ts';
 import type { PlayedAttacker } from '../hostile/attacker.ts';
 import { MarkRules } from '../support/marks.ts';
 import { Keepers } from '../support/owners.ts';
@@ -238,7 +238,7 @@ export class Simulation implements Stage {
           .writes()
           .slice(ofProvider)
           // What an attacker has tried again and again takes turns of his own namespace.
-          .filter(({ args }) => !this.attacker?.claims(args[0] as Address))
+          .filter((call) => !this.attacker?.isForHim(call))
           .map(({ verb, args }) => `${verb} of ${/DNSRecord|Firewall/.test(verb) ? JSON.stringify(args) : args[0]}`),
         AT_REST.provider,
       ),
