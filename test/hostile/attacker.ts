@@ -295,7 +295,8 @@ export class PlayedAttacker implements Played<AttackHappening> {
 
 /** Others open it by hand. */
 const SSH = 22;
-const OBJECTS = 3;
+/** So many RoutedIPs he has for attacks, and so many pools. */
+export const OBJECTS = 3;
 
 export const attackHappening: fc.Arbitrary<AttackHappening> = fc.record({
   kind: of(...KINDS),

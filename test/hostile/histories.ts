@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { NODES } from '../simulation/domain.ts';
+import { exactly, NODES } from '../simulation/domain.ts';
 import { historyOfSeed, TOPICS, type Topic } from '../simulation/generate.ts';
 import type { DomainName, History, Step } from '../simulation/history.ts';
-import { type AttackHappening, type AttackSetup, attackHappening } from './attacker.ts';
+import { type AttackHappening, type AttackSetup, attackHappening, OBJECTS } from './attacker.ts';
 import type { AttackKind } from './attacks.ts';
 
 /** Nodes that nothing happens to: whatever fails, there is room for all. */
@@ -15,16 +15,17 @@ const CALM: Readonly<Partial<Record<DomainName, readonly string[]>>> = { nodes: 
 const BEFORE: readonly AttackKind[] = ['a RoutedIP that is not valid names it', 'a RoutedIP that is not valid waits'];
 
 const afterMs = fc.oneof(fc.constantFrom(0, 0, 500), fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 30_000 }));
-const attacking = fc.array(fc.tuple(afterMs, attackHappening), { minLength: 6, maxLength: 32 });
+const attacking = fc.integer({ min: 6, max: 32 }).chain((count) => exactly(count, fc.tuple(afterMs, attackHappening)));
 const before = fc.array(
   attackHappening.chain((what) => fc.constantFrom(...BEFORE).map((kind): AttackHappening => ({ ...what, kind }))),
   { maxLength: 3 },
 );
-/** With these he has an address of his own, and waits for one that is on a machine outside of the cluster. */
-const SERVED: readonly AttackHappening[] = [
-  { kind: 'a RoutedIP wants an address of its own', object: 0, by: 'class', target: 0 },
-  { kind: 'a RoutedIP names an address on a machine outside', object: 1, by: 'class', target: 0 },
-];
+/** Beyond those that attacks are drawn for, so that nothing else becomes of them: one with an address of its own, and one that asks for what is on a machine outside of the cluster. */
+const [OWN, OUTWARD] = [OBJECTS, OBJECTS + 1];
+const SERVED: AttackHappening = { kind: 'a RoutedIP wants an address of its own', object: OWN, by: 'class', target: 0 };
+const ADOPTS: AttackHappening = { kind: 'a RoutedIP names an address on a machine outside', object: OUTWARD, by: 'class', target: 0 };
+/** By then everybody knows where it is. */
+const ADOPTS_AT_MS = 45_000;
 const FAMILIES: readonly AttackSetup['family'][] = ['calm', 'served', 'wild'];
 const failures = fc.array(
   fc.record({
@@ -80,10 +81,10 @@ function timed<What>(all: readonly (readonly [number, What])[]): readonly Timed<
 }
 
 /** Attacks in between: all other steps stay when they were. */
-function attacked(steps: readonly Step[], attacks: readonly (readonly [number, AttackHappening])[]): readonly Step[] {
+function attacked(steps: readonly Step[], attacks: readonly Timed<AttackHappening>[]): readonly Step[] {
   const all = [
     ...timed(steps.map((step): readonly [number, Omit<Step, 'afterMs'>] => [step.afterMs, step])),
-    ...timed(attacks.map(([after, what]) => [after, { in: 'attacker', what } as Omit<Step, 'afterMs'>] as const)),
+    ...attacks.map(({ at, what }) => ({ at, what: { in: 'attacker', what } as Omit<Step, 'afterMs'> })),
   ].sort((a, b) => a.at - b.at);
   return all.map(({ at, what }, each) => ({ ...what, afterMs: at - (all[each - 1]?.at ?? 0) }) as Step);
 }
@@ -93,10 +94,11 @@ export function hostileOfSeed(seed: number, topics: readonly Topic[] = TOPICS): 
   const plain = historyOfSeed(seed, topics);
   const family = FAMILIES[Math.abs(seed) % FAMILIES.length] ?? 'wild';
   const base = family === 'wild' ? plain : calm(plain, seed, family === 'served');
+  const attacks = drawn(attacking, seed ^ 0x5bd1e995);
   return {
     ...base,
-    attacker: { family, before: [...drawn(before, seed), ...(family === 'calm' ? [] : SERVED)] },
-    steps: attacked(base.steps, drawn(attacking, seed ^ 0x5bd1e995)),
+    attacker: { family, before: [...drawn(before, seed), ...(family === 'calm' ? [] : [SERVED])] },
+    steps: attacked(base.steps, [...timed(attacks), ...(family === 'calm' ? [] : [{ at: ADOPTS_AT_MS, what: ADOPTS }])]),
   };
 }
 
