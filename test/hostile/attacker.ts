@@ -91,6 +91,7 @@ export class PlayedAttacker implements Played<AttackHappening> {
   ]);
   /** All that his Services ever asked for. */
   readonly #ports = new Set<number>();
+  #hasBegun = false;
   readonly #gained = new Set<Address>();
   /** Objects of his that were once to be served by the class, by uid. */
   readonly #ofClass = new Set<string>();
@@ -107,6 +108,7 @@ export class PlayedAttacker implements Played<AttackHappening> {
       for (const [name, holds] of this.#secrets) providers.set(secretKey(OWN, name), accountOf(holds, world));
     });
     for (const what of before) this.act(what);
+    this.#hasBegun = true;
     stage.looks.push(() => this.#look());
     this.#watchCloud();
   }
@@ -140,6 +142,7 @@ export class PlayedAttacker implements Played<AttackHappening> {
 
   /** Addresses that nobody had, and he was given. */
   get gained(): ReadonlySet<Address> {
+    this.#look();
     return this.#gained;
   }
 
@@ -168,7 +171,7 @@ export class PlayedAttacker implements Played<AttackHappening> {
   /** Before anybody else is there only what is not valid is, which gains nothing. */
   #isAtOthers(kind: AttackKind, by: Means, target: number): boolean {
     const { made, world } = this.#stage;
-    if (world.clock.monotonic() === 0) return true;
+    if (!this.#hasBegun) return true;
     if (this.#family === 'served' && !ASKING.includes(kind)) return true;
     if (kind === OUTWARD || (by === 'class' && kind === 'a RoutedIP wants an address of its own')) return false;
     if (NAMING.includes(kind) && !this.#isPublished(nameOf(target % NAMES))) return false;
