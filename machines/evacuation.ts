@@ -45,6 +45,8 @@ function whyHere({ context }: PoolView, { state }: AddressView): string {
   return state === 'Stable' || state === 'Unassigned' ? 'waits for another node' : 'is on its way';
 }
 
-/** Every address of the pool has said where it is since it was started. */
+/** Every address of the pool has said where it is since it was started. Whoever may write an issuer may give it a token that the provider refuses: nobody waits until its addresses are read. */
 export const isHeard = ({ context, state }: PoolView): boolean =>
-  context.error !== null || (state !== 'Priming' && entries(context.members).every(([, { heard }]) => heard));
+  context.error !== null ||
+  context.spec?.exposes?.source.kind === 'RoutedIPIssuer' ||
+  (state !== 'Priming' && entries(context.members).every(([, { heard }]) => heard));

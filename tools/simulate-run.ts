@@ -8,6 +8,8 @@ export interface RunArgs {
   readonly first: number;
   readonly workers: number;
   readonly topics: readonly string[];
+  /** Somebody attacks in each of them. */
+  readonly isHostile?: boolean;
   /** A file to which what is found is appended; null for none. */
   readonly out: string | null;
   /** The file of the workers. */
@@ -72,8 +74,8 @@ export class Run {
   /** From that number on; another worker goes on when one had to be ended. */
   async #work(from: number): Promise<void> {
     for (let next = from; !this.#isOver && next < this.#args.first + this.#args.histories; ) {
-      const { seed, workers: step, topics, first, histories } = this.#args;
-      next = await this.#playFrom({ seed, step, topics, from: next, count: first + histories });
+      const { seed, workers: step, topics, isHostile, first, histories } = this.#args;
+      next = await this.#playFrom({ seed, step, topics, isHostile, from: next, count: first + histories });
     }
   }
 
@@ -84,6 +86,7 @@ export class Run {
     readonly count: number;
     readonly seed: number;
     readonly topics: readonly string[];
+    readonly isHostile: boolean | undefined;
   }): Promise<number> {
     const worker = new Worker(this.#args.worker, { workerData: task, execArgv: [] });
     this.#workers.add(worker);
@@ -139,7 +142,7 @@ export class Run {
     this.found.push({ number, broken, history });
     const entry = { name: broken[0] ?? '', history };
     this.#args.print(
-      `\nhistory ${number} of seed ${seed} (--seed ${seed} --first ${number} --histories 1):\n  ${broken.slice(0, 3).join('\n  ')}`,
+      `\nhistory ${number} of seed ${seed} (${this.#args.isHostile ? '--hostile ' : ''}--seed ${seed} --first ${number} --histories 1):\n  ${broken.slice(0, 3).join('\n  ')}`,
     );
     this.#args.print(JSON.stringify(entry));
     if (out === null) return;

@@ -1,6 +1,6 @@
 // Plays many histories of a world in which everything happens, and says which of them broke a rule:
 //
-//   npm run simulate -- [--histories N] [--seed S] [--workers K] [--domains pools,routedips] [--out FILE]
+//   npm run simulate -- [--histories N] [--seed S] [--workers K] [--domains pools,routedips] [--hostile] [--out FILE]
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -23,6 +23,7 @@ rule may be broken meanwhile. A history that breaks one is made smaller and prin
   --first N        number of the first history (default 0)
   --workers K      threads (default: one for each processor)
   --domains WORDS  ${Object.keys(DOMAINS).join(',')}, or some of them: what histories are about (default all)
+  --hostile        somebody who may edit everything in a namespace of his own attacks all others, for whom all has to be as it is without him
   --out FILE       appends what broke a rule to this file, a JSON array as known.json is one
   --help           this text
 
@@ -36,6 +37,7 @@ interface Args {
   readonly first: number;
   readonly workers: number;
   readonly topics: readonly string[];
+  readonly isHostile: boolean;
   readonly out: string | null;
 }
 
@@ -69,6 +71,7 @@ function parse(argv: readonly string[]): Args | null {
       first: text,
       workers: text,
       domains: text,
+      hostile: { type: 'boolean' },
       out: text,
       help: { type: 'boolean' },
     } as const;
@@ -90,12 +93,13 @@ function parse(argv: readonly string[]): Args | null {
     first: wholeNumber('first', values.first ?? '0', 0),
     workers: wholeNumber('workers', values.workers ?? `${availableParallelism()}`, 1),
     topics: [...new Set(topics)],
+    isHostile: values.hostile ?? false,
     out: values.out === undefined ? null : outOf(values.out),
   };
 }
 
 async function simulate(args: Args): Promise<number> {
-  console.log(`seed ${args.seed}, ${args.workers} workers, about ${args.topics.join(', ')}`);
+  console.log(`seed ${args.seed}, ${args.workers} workers, about ${args.topics.join(', ')}${args.isHostile ? ', with an attacker' : ''}`);
   const run = new Run({ ...args, worker: WORKER, hangsAfterMs: HANGS_AFTER_MS, print: (line) => console.log(line) });
   const { isTTY } = process.stdout;
   const telling = setInterval(

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { PlayedAttacker } from '../hostile/attacker.ts';
 import type { OperatorProcess } from '../support/world.ts';
 import type { PlayedNames } from './domains/names.ts';
 import type { PlayedNodes } from './domains/nodes.ts';
@@ -63,10 +64,13 @@ export interface Stage {
   readonly routed: PlayedRoutedIPs | null;
   readonly policies: PlayedPolicies | null;
   readonly services: PlayedServices | null;
+  readonly attacker: PlayedAttacker | null;
   /** Whether anything of one of these kinds stands in the history. */
   readonly happens: (domain: DomainName, ...kinds: readonly string[]) => boolean;
   /** Told of each process before it starts. */
   readonly begins: ((process: OperatorProcess) => void)[];
+  /** Told before and after whatever happens. */
+  readonly looks: (() => void)[];
   /** Told of each process once it has started. */
   readonly started: ((process: OperatorProcess) => void)[];
 }

@@ -1,3 +1,4 @@
+import { ATTACKER_DOMAIN } from '../hostile/attacker.ts';
 import type { Domain, Played } from './domain.ts';
 import { API_DOMAIN } from './domains/api.ts';
 import { FIREWALLS_DOMAIN } from './domains/firewalls.ts';
@@ -35,11 +36,13 @@ export const DOMAINS: { readonly [D in DomainName]: Domain<Happenings[D], Played
   api: API_DOMAIN,
   vips: VIPS_DOMAIN,
   virtualIPs: VIRTUAL_IPS_DOMAIN,
+  attacker: ATTACKER_DOMAIN,
 };
 
 /** The domains that a history has. */
-export const domainsOf = ({ pools, names, routed, api, vips, virtualIPs }: History): readonly DomainName[] => [
+export const domainsOf = ({ pools, names, routed, api, vips, virtualIPs, attacker }: History): readonly DomainName[] => [
   ...(['processes', 'stores', 'provider', 'people', 'nodes'] as const),
+  ...(attacker ? (['attacker'] as const) : []),
   ...(pools || names || routed ? (['watches'] as const) : []),
   ...(routed ? (['firewalls', 'services', 'policies'] as const) : []),
   ...(routed?.jobs ? (['jobs'] as const) : []),

@@ -34,6 +34,8 @@ const WEIGHTS: Readonly<Record<DomainName, number>> = {
   firewalls: 2,
   vips: 7,
   virtualIPs: 7,
+  // He has histories of his own.
+  attacker: 0,
 };
 /** Domains of which nothing happens in a history that is not about these. */
 const ONLY_WITH: Readonly<Partial<Record<DomainName, readonly Topic[]>>> = {

@@ -1,4 +1,5 @@
 import type { Address } from '../../machines/types.ts';
+import type { AttackHappening, AttackSetup } from '../hostile/attacker.ts';
 import type { APIHappening } from './domains/api.ts';
 import type { FirewallHappening } from './domains/firewalls.ts';
 import type { JobHappening, JobSetup } from './domains/jobs.ts';
@@ -34,6 +35,7 @@ export interface Happenings {
   readonly jobs: JobHappening;
   readonly vips: VipHappening;
   readonly virtualIPs: VirtualIPHappening;
+  readonly attacker: AttackHappening;
 }
 
 export type DomainName = keyof Happenings;
@@ -87,6 +89,8 @@ export interface History {
   };
   readonly vips?: VipSetup;
   readonly virtualIPs?: VirtualIPSetup;
+  /** There is somebody in a namespace of his own who wants what others have. */
+  readonly attacker?: AttackSetup;
   readonly steps: readonly Step[];
 }
 

@@ -46,9 +46,9 @@ export class Made {
 
   /** Those that may be asked for addresses, and whether they take what is on other machines. */
   #adopting(): readonly Owner[] {
-    const { pools, routed, history } = this.#stage;
+    const { pools, routed, attacker, history } = this.#stage;
     const ofPools = (pools?.refs() ?? []).map((ref) => ({ ref, mayTake: history.adopt !== 'unassigned', isByJobs: false }));
-    return [...ofPools, ...(routed?.adopting() ?? [])];
+    return [...ofPools, ...(routed?.adopting() ?? []), ...(attacker?.adopting() ?? [])];
   }
 
   /** The provider holds as many on a node as it can. */
@@ -64,6 +64,11 @@ export class Made {
 
   /** All that want addresses, the oldest first. */
   claimants(): readonly Claimant[] {
+    return [...this.victims(), ...(this.#stage.attacker?.claimants() ?? [])];
+  }
+
+  /** Those of them that attack nobody. */
+  victims(): readonly Claimant[] {
     const { pools, routed } = this.#stage;
     return [...(pools?.claimants() ?? []), ...(routed?.claimants() ?? [])];
   }
@@ -128,7 +133,8 @@ export class Made {
   restore(): void {
     if (this.isMaking()) return;
     const there = new Set(this.#stage.world.provider.cloud.addresses().map(({ address }) => address));
-    const wanted = this.claimants().flatMap(({ addresses, deleting }) => (deleting ? [] : addresses));
+    // What only an attacker names nobody makes for him.
+    const wanted = this.victims().flatMap(({ addresses, deleting }) => (deleting ? [] : addresses));
     for (const address of wanted) if (!there.has(address)) this.#stage.world.address(address);
   }
 

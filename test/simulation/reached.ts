@@ -134,7 +134,7 @@ export const NOT_REACHED: Readonly<Record<string, string>> = {
 export const STATES: readonly string[] = CHARTS.flatMap(statesOf);
 
 /** Every kind of happening, by the compiler's word. */
-const HAPPENINGS: { readonly [D in DomainName]: Readonly<Record<Happenings[D]['kind'], true>> } = {
+const HAPPENINGS: { readonly [D in Exclude<DomainName, 'attacker'>]: Readonly<Record<Happenings[D]['kind'], true>> } = {
   nodes: {
     nodeFails: true,
     nodeRecovers: true,

@@ -1,6 +1,8 @@
 import type { ActorRecord } from '../../actors/ports.ts';
 import type { LoggedVipWrite } from '../../adapters/memory/vip-world.ts';
 import type { PoolContext } from '../../machines/pool.ts';
+import type { ActorId } from '../../machines/types.ts';
+import type { PlayedAttacker } from '../hostile/attacker.ts';
 import { MarkRules } from '../support/marks.ts';
 import { Keepers } from '../support/owners.ts';
 import { type OperatorProcess, providerIDOf, type WorldOptions } from '../support/world.ts';
@@ -42,6 +44,7 @@ export class Simulation implements Stage {
   readonly made: Made;
   readonly begins: ((process: OperatorProcess) => void)[] = [];
   readonly started: ((process: OperatorProcess) => void)[] = [];
+  readonly looks: (() => void)[] = [];
   readonly #kinds: ReadonlySet<string>;
   readonly #parts = new Map<DomainName, Part>();
   readonly #marks: MarkRules;
@@ -89,6 +92,10 @@ export class Simulation implements Stage {
 
   get policies(): PlayedPolicies | null {
     return (this.#parts.get('policies') as unknown as PlayedPolicies | undefined) ?? null;
+  }
+
+  get attacker(): PlayedAttacker | null {
+    return (this.#parts.get('attacker') as unknown as PlayedAttacker | undefined) ?? null;
   }
 
   get services(): PlayedServices | null {
@@ -154,6 +161,7 @@ export class Simulation implements Stage {
   #lookAround(): void {
     this.#keepers.look(this.made.claiming(), this.world.clock.monotonic());
     this.made.look();
+    for (const look of this.looks) look();
   }
 
   async #happen({ in: domain, what }: Step): Promise<void> {
@@ -167,7 +175,8 @@ export class Simulation implements Stage {
     for (const [name, part] of this.#parts) if (name !== 'services') part.mend?.();
     if (pools) nodes.heal(!pools.holdForLeaving());
     const ofRouted = routed ? routed.claimants().length * 2 + 1 : 0;
-    if (pools || routed) nodes.provide(Math.max(FEWEST_NODES, (pools?.nodesWanted() ?? 0) + ofRouted));
+    const ofAttacker = (this.attacker?.claimants().length ?? 0) * 2;
+    if (pools || routed || ofAttacker > 0) nodes.provide(Math.max(FEWEST_NODES, (pools?.nodesWanted() ?? 0) + ofRouted + ofAttacker));
     this.services?.mend();
     this.made.mend();
     await this.world.clock.advance(1_000);
@@ -193,16 +202,27 @@ export class Simulation implements Stage {
   #hasUntold(): boolean {
     const { supervisor } = this.world.leader ?? {};
     return [...(supervisor?.records().values() ?? [])].some((cell) =>
-      [...cell.values()].some(({ chart, term, snapshot }) => chart === 'pool' && term !== supervisor?.term && !isDeleted(snapshot)),
+      [...cell].some(
+        ([actor, { chart, term, snapshot }]) =>
+          chart === 'pool' && term !== supervisor?.term && !isDeleted(snapshot) && !this.#isAttackers(actor),
+      ),
     );
   }
 
+  /** What an attacker waits for nobody has to see through. */
+  #isAttackers(actor: ActorId): boolean {
+    return this.attacker?.isOwn(actor) ?? false;
+  }
+
   /** What is shown may be from before: it counts only while nothing is under way. A pool that is deleted is gone for people, and may still have to find out what it has made. */
+  // A firewall tries for ever what an attacker wants of it and it cannot bear: that it has what others want is looked at for itself.
   #unsettled(): readonly string[] {
     return [...(this.world.leader?.supervisor.records().values() ?? [])].flatMap((cell) =>
       [...cell].flatMap(([actor, { chart, waiting, snapshot }]) => {
-        const isAwaited = chart === 'ip' || chart === 'firewall' || (chart === 'pool' && isDeleted(snapshot));
-        return isAwaited && Object.keys(waiting).length > 0 ? [`${actor} waits for ${Object.keys(waiting)}`] : [];
+        const isAwaited = chart === 'ip' || (chart === 'firewall' && this.attacker === null) || (chart === 'pool' && isDeleted(snapshot));
+        return isAwaited && Object.keys(waiting).length > 0 && !this.#isAttackers(actor)
+          ? [`${actor} waits for ${Object.keys(waiting)}`]
+          : [];
       }),
     );
   }
@@ -217,6 +237,8 @@ export class Simulation implements Stage {
         provider
           .writes()
           .slice(ofProvider)
+          // What an attacker has tried again and again takes turns of his own namespace.
+          .filter((call) => !this.attacker?.isForHim(call))
           .map(({ verb, args }) => `${verb} of ${/DNSRecord|Firewall/.test(verb) ? JSON.stringify(args) : args[0]}`),
         AT_REST.provider,
       ),

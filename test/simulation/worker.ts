@@ -1,8 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { hostileOfSeed } from '../hostile/histories.ts';
+import { brokenByAttack } from '../hostile/twin.ts';
 import { faultsOf } from './figures.ts';
 import { historyOfSeed, seedOf, type Topic } from './generate.ts';
 import type { History } from './history.ts';
-import { brokenBy, Simulation } from './run.ts';
 import { shrink } from './shrink.ts';
 
 /** Which histories a worker plays: from the first number on each so many-th. */
@@ -12,6 +13,8 @@ interface Task {
   readonly step: number;
   readonly count: number;
   readonly topics: readonly Topic[];
+  /** Somebody attacks in each of them. */
+  readonly isHostile?: boolean;
 }
 
 /** `begins`: a history begins to be played, or a smaller one in its place. */
@@ -29,15 +32,16 @@ const tell = (what: Told): void => parentPort?.postMessage(what);
 async function play(number: number, history: History): Promise<readonly string[]> {
   tell({ kind: 'begins', number, history });
   try {
-    return await brokenBy(new Simulation(history));
+    return await brokenByAttack(history);
   } catch (error) {
     return [`threw: ${error instanceof Error ? error.stack : String(error)}`];
   }
 }
 
-async function run({ seed, from, step, count, topics }: Task): Promise<void> {
+async function run({ seed, from, step, count, topics, isHostile }: Task): Promise<void> {
+  const draw = isHostile ? hostileOfSeed : historyOfSeed;
   for (let number = from; number < count; number += step) {
-    const history = historyOfSeed(seedOf(seed, number), topics);
+    const history = draw(seedOf(seed, number), topics);
     const broken = await play(number, history);
     tell({ kind: 'played', number, steps: history.steps.length, faults: faultsOf(history) });
     if (broken.length === 0) continue;

@@ -225,14 +225,16 @@ export class PlayedPools implements Played<PoolHappening> {
     const { world } = this.#stage;
     const shown = world.cluster.annotations();
     // A node that holds several is annotated with one of them.
-    const isShown = (address: Address): boolean => {
+    const isShown = (address: Address): boolean | undefined => {
       const on = world.holderIfAny(address);
       const there = on === null ? undefined : shown[on];
-      return there !== undefined && wanted.has(there) && world.holderIfAny(there) === on;
+      return there !== undefined && (wanted.has(there) || this.#stage.attacker?.claims(there)) && world.holderIfAny(there) === on;
     };
     const missing = [...wanted].filter((address) => !isShown(address));
     const others = Object.entries(shown).filter(([node, address]) =>
-      wanted.has(address) ? world.holderIfAny(address) !== node : !forgets(this.#stage) && !this.#unwritten?.has(address),
+      wanted.has(address)
+        ? world.holderIfAny(address) !== node
+        : !forgets(this.#stage) && !this.#unwritten?.has(address) && !this.#stage.attacker?.claims(address),
     );
     return [
       ...missing.map((address) => `${address} is not annotated`),

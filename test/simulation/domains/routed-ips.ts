@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import type { PoolObject } from '../../../actors/ports/cluster.ts';
-import type { Json } from '../../../actors/ports.ts';
+import type { ActorRecord, Json } from '../../../actors/ports.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
 import { PAUSED } from '../../../machines/marks.ts';
+import type { PoolContext } from '../../../machines/pool.ts';
 import { boundAddress } from '../../../machines/rebuild-routed-ip.ts';
 import { type ActorId, type Address, MOVE_TO } from '../../../machines/types.ts';
 import { CLASS_NAME } from '../../actors/routed-world.ts';
@@ -53,6 +54,14 @@ interface RoutedNow {
 export interface PlayedRoutedIP extends Claimant {
   readonly service: string;
 }
+
+/** What may be so while a RoutedIP is on its way. */
+const UNDER_WAY = /bear the mark of a holder| is left in /;
+const isUnderWay = ({ chart, waiting, snapshot: { value, context } }: ActorRecord): boolean => {
+  if (chart === 'ip') return Object.keys(waiting).length > 0 || !JSON.stringify(value).includes('Stable');
+  // One that asks for another address than it has keeps that one, and nobody takes it back.
+  return value === 'Invalid' && (context as unknown as PoolContext).exposed?.bound !== null;
+};
 
 const isMark = (what: RoutedIPHappening): what is RoutedMark => what.kind === 'pause' || what.kind === 'resume' || what.kind === 'moveTo';
 
@@ -120,7 +129,13 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
   #left(): readonly string[] {
     const { leader } = this.#stage.world;
     const records = new Map([...(leader?.supervisor.records().values() ?? [])].flatMap((cell) => [...cell]));
-    return this.#rules.wrongs(records);
+    const wrongs = this.#rules.wrongs(records);
+    const { attacker } = this.#stage;
+    if (!attacker) return wrongs;
+    // More than a firewall can bear is open for nobody who asks for it: that others lack nothing has to be so. What is under way for him is neither done nor undone yet.
+    const ofOthers = this.#rules.wrongs(new Map([...records].filter(([actor]) => !attacker.isOwn(actor))));
+    const isBusy = [...records].some(([actor, record]) => attacker.isOwn(actor) && isUnderWay(record));
+    return wrongs.filter((text) => (text.includes(' is not open in ') ? ofOthers.includes(text) : !isBusy || !UNDER_WAY.test(text)));
   }
 
   act(what: RoutedIPHappening): unknown {

@@ -1,0 +1,110 @@
+import type { Address } from '../../machines/types.ts';
+import { FIREWALLS, type History, ZONE } from '../simulation/history.ts';
+import { brokenBy, Simulation } from '../simulation/run.ts';
+import type { WorldOptions } from '../support/world.ts';
+import type { AttackSetup } from './attacker.ts';
+import { withoutAttacker } from './histories.ts';
+import { Outages } from './outages.ts';
+
+/** A failover may take so much longer while somebody attacks, ms. */
+const LONGER_MS = 1_000;
+/** So long one takes at most where nothing is waited for and there is room on other nodes, ms. */
+const PROMPTLY_MS = 5_000;
+
+interface Run {
+  readonly simulation: Simulation;
+  readonly outages: Outages;
+  readonly broken: readonly string[];
+}
+
+async function run(history: History, options: WorldOptions = {}): Promise<Run> {
+  const simulation = new Simulation(history, options);
+  const outages = new Outages(simulation);
+  return { simulation, outages, broken: await brokenBy(simulation) };
+}
+
+/** What those have in the end who attack nobody, as text: by address the name of who has it. */
+function owned({ made }: Simulation): ReadonlyMap<Address, string> {
+  const names = new Map(made.victims().map(({ ref }) => [ref.uid, `${ref.kind} ${ref.namespace}/${ref.name}`]));
+  return new Map(
+    [...made.owners()].flatMap(([address, uid]) => {
+      const name = names.get(uid);
+      return name === undefined ? [] : [[address, name] as const];
+    }),
+  );
+}
+
+/** What is at the provider and on nodes, where nothing but an attack tells two runs apart. */
+const shown = ({ world, history }: Simulation): Readonly<Record<string, unknown>> => ({
+  marks: Object.entries(world.cluster.holders()).sort(),
+  firewalls: FIREWALLS.map((name) => world.provider.cloud.findFirewall(name)).map(
+    (each) => each && [each.name, [...each.ports].sort(), [...each.nodes].sort()],
+  ),
+  annotations: Object.entries(world.cluster.annotations()).sort(),
+  names: history.names
+    ? world.provider.cloud
+        .zone(ZONE)
+        .records.map(({ type, name, data }) => `${type} ${name} ${data}`)
+        .sort()
+    : [],
+  services:
+    world.vips
+      ?.services()
+      .filter(({ ref }) => ref.namespace === 'default')
+      .map(({ ref, ingress }) => [ref.name, ingress]) ?? [],
+});
+
+function differences({ simulation, outages }: Run, twin: Run, family: AttackSetup['family']): readonly string[] {
+  const gained = simulation.attacker?.gained ?? new Set();
+  const isAlone = family === 'calm' && gained.size === 0;
+  const [now, then] = [owned(simulation), owned(twin.simulation)];
+  // What is made has other numbers where he has some made as well; which of the others has an address may be a matter of moments.
+  const isSame = (address: Address, owner: string): boolean => (family === 'wild' ? now.has(address) : now.get(address) === owner);
+  const taken = [...then]
+    .filter(([address, owner]) => (isAlone || isThereFirst(simulation, address)) && !gained.has(address) && !isSame(address, owner))
+    .map(([address, owner]) => `an attack takes what others have: ${address} of ${owner} is ${now.get(address) ?? "nobody's"}`);
+  if (family === 'wild') return taken;
+  const addresses = [...then.keys()].filter((address) => isAlone || isThereFirst(simulation, address));
+  const slower = addresses.flatMap((address) => heldUp(address, outages, twin.outages, isAlone));
+  return [
+    ...taken,
+    ...slower,
+    ...(isAlone ? [...moved(simulation, twin.simulation, addresses), ...changed(simulation, twin.simulation)] : []),
+  ];
+}
+
+const moved = ({ world }: Simulation, twin: Simulation, addresses: readonly Address[]): readonly string[] =>
+  addresses.flatMap((address) => {
+    const [on, wasOn] = [world.holderIfAny(address), twin.world.holderIfAny(address)];
+    return on === wasOn ? [] : [`an attack moves what others have: ${address} is on ${on}, not ${wasOn}`];
+  });
+
+function changed(simulation: Simulation, twin: Simulation): readonly string[] {
+  const wasShown = shown(twin);
+  return Object.entries(shown(simulation)).flatMap(([what, is]) => {
+    const [text, was] = [JSON.stringify(is), JSON.stringify(wasShown[what])];
+    return text === was ? [] : [`an attack changes ${what}: ${text}, not ${was}`];
+  });
+}
+
+/** Of who has the same nodes each failover is compared with the same one; of others with the longest. */
+function heldUp(address: Address, now: Outages, then: Outages, isAlone: boolean): readonly string[] {
+  const former = then.of(address);
+  const longest = Math.max(PROMPTLY_MS, ...former.map(({ ms }) => ms));
+  return now.of(address).flatMap(({ from, ms }) => {
+    const usual = isAlone ? (former.find((each) => Math.abs(each.from - from) <= LONGER_MS)?.ms ?? 0) : longest;
+    return ms <= usual + LONGER_MS ? [] : [`an attack holds up a failover: ${address} was out for ${ms} ms from ${from} on, not ${usual}`];
+  });
+}
+
+const isThereFirst = ({ history }: Simulation, address: Address): boolean =>
+  history.holders.some((_, each) => address === `203.0.113.${200 + each}`);
+
+/** Plays a history with an attacker, and the same without him. Answers what was wrong, and what is another thing for others because of him. */
+export async function brokenByAttack(history: History, options: WorldOptions = {}): Promise<readonly string[]> {
+  const attacked = await run(history, options);
+  if (attacked.broken.length > 0 || !history.attacker) return attacked.broken;
+  const twin = await run(withoutAttacker(history), options);
+  if (twin.broken.length > 0) return twin.broken.map((text) => `without the attacker: ${text}`);
+  return differences(attacked, twin, history.attacker.family);
+}
