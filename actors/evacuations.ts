@@ -1,4 +1,4 @@
-import { evacuationOf, isHeard, unclearEvacuation } from '../machines/evacuation.ts';
+import { evacuationOf, unclearEvacuation } from '../machines/evacuation.ts';
 import type { ActorId, EvacuatedNode, Evacuation } from '../machines/types.ts';
 import { isPool } from './pools.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
@@ -56,9 +56,9 @@ export class Evacuations implements Observer {
       const records = recordsOf(cell);
       return (records && poolView(cell, records, clock.now())) ?? [];
     });
-    const isComplete = views.length === cells.length && views.every(isHeard);
+    const areAllSeen = views.length === cells.length;
     const saidOf = (node: EvacuatedNode): Evacuation =>
-      node.unclear === undefined ? evacuationOf(node, views, isComplete) : unclearEvacuation(node.unclear);
+      node.unclear === undefined ? evacuationOf(node, views, areAllSeen) : unclearEvacuation(node.unclear);
     writer.showEvacuations(Object.fromEntries(this.#nodes.map((node) => [node.name, saidOf(node)])));
   }
 }

@@ -9,14 +9,14 @@ const NAMED = 10;
 
 /** True once no address stands on the node or is on its way to it; else how many do, which, and why they stay. Unknown, as long as none is known to, while some
  *  have not said where they are. */
-export function evacuationOf(node: NodeRef, views: readonly PoolView[], isComplete: boolean): Evacuation {
+export function evacuationOf(node: NodeRef, views: readonly PoolView[], areAllSeen: boolean): Evacuation {
   const held = views.flatMap((view) => heldBy(node, view)).sort();
   if (held.length > 0) {
     const more = held.length > NAMED ? ` and ${held.length - NAMED} more` : '';
     const count = held.length === 1 ? '1 address is' : `${held.length} addresses are`;
     return { status: 'False', reason: 'AddressesHeld', message: `${count} held here: ${held.slice(0, NAMED).join(', ')}${more}` };
   }
-  return isComplete
+  return areAllSeen && views.every((view) => isHeard(node, view))
     ? { status: 'True', reason: 'NoAddressHeld', message: 'no address is held here' }
     : { status: 'Unknown', reason: 'Priming', message: 'where the addresses are is being read' };
 }
@@ -45,8 +45,12 @@ function whyHere({ context }: PoolView, { state }: AddressView): string {
   return state === 'Stable' || state === 'Unassigned' ? 'waits for another node' : 'is on its way';
 }
 
-/** Every address of the pool has said where it is since it was started. Whoever may write an issuer may give it a token that the provider refuses: nobody waits until its addresses are read. */
-export const isHeard = ({ context, state }: PoolView): boolean =>
+/** Every address of the pool has said where it is since it was started. Whoever may write an issuer may give it a token that the provider refuses: only where the status shows its
+ *  address on the node is it waited for. */
+const isHeard = (node: NodeRef, { context, state }: PoolView): boolean =>
   context.error !== null ||
-  context.spec?.exposes?.source.kind === 'RoutedIPIssuer' ||
+  (context.spec?.exposes?.source.kind === 'RoutedIPIssuer' && !isShownOn(node, context)) ||
   (state !== 'Priming' && entries(context.members).every(([, { heard }]) => heard));
+
+const isShownOn = ({ name }: NodeRef, { remembered }: PoolView['context']): boolean =>
+  Object.values(remembered).some(({ on, toward }) => on?.name === name || toward === name);

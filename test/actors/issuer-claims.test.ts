@@ -105,3 +105,53 @@ test('RoutedIPs of one namespace’s issuers take different nodes, without askin
   expect(refs.map((ref) => world.statusOf(ref).assignedNode).sort()).toEqual(NODES);
   expect(world.provider.writes().filter(({ result }) => result !== 'ok')).toEqual([]);
 });
+
+describe('a node that is to be evacuated', () => {
+  test('waits for no address of an issuer whose token is refused to say where it is', async ({ open }) => {
+    const world = open();
+    prepare(world);
+    const began = world.begins;
+    world.begins = (process) => {
+      began?.(process);
+      const standing = process.providers.all[`${PROVIDER}@${TENANT}.token`];
+      const refused = () => Promise.reject(new ProviderError('Unauthorized', 'token: refused'));
+      if (standing?.provider)
+        process.providers.set(`${PROVIDER}@${TENANT}.token`, {
+          ...standing,
+          provider: { ...standing.provider, listRoutedIPs: refused, findRoutedIP: refused },
+        });
+    };
+    setTenants(world, 'c', addressOn('c'));
+    world.cluster.setNode(node('c', { createdAt: 3, evacuating: true }));
+    await world.leader();
+    await world.clock.runUntil(() => world.cluster.evacuations().c?.status === 'True', MINUTE);
+  });
+
+  test('waits for one that the status shows there until it has said so, or is elsewhere', async ({ open }) => {
+    const world = open();
+    prepare(world);
+    const first = await world.leader();
+    const ref = setTenants(world, 'c', addressOn('c'));
+    await world.stable(ref, 'c');
+    first.kill();
+    world.store.wipe();
+    world.invariants.forget();
+    const began = world.begins;
+    let isRefused = true;
+    world.begins = (process) => {
+      began?.(process);
+      const standing = process.providers.all[`${PROVIDER}@${TENANT}.token`];
+      const { provider } = standing ?? {};
+      if (!standing || !provider) return;
+      const listRoutedIPs: typeof provider.listRoutedIPs = (call) =>
+        isRefused ? Promise.reject(new ProviderError('Unauthorized', 'token: refused')) : provider.listRoutedIPs(call);
+      process.providers.set(`${PROVIDER}@${TENANT}.token`, { ...standing, provider: { ...provider, listRoutedIPs } });
+    };
+    world.cluster.setNode(node('c', { createdAt: 3, evacuating: true }));
+    await world.leader();
+    await world.clock.advance(MINUTE);
+    expect(world.cluster.evacuations().c?.status).toBe('Unknown');
+    isRefused = false;
+    await world.clock.runUntil(() => world.cluster.evacuations().c?.status === 'False', 5 * MINUTE);
+  });
+});
