@@ -68,6 +68,8 @@ const ASKING: readonly AttackKind[] = [
   'a record set takes its name',
   'it is to be deleted with him',
   'it is to be let go at once',
+  'it is to be paused, and its node evacuated',
+  'an annotation is huge',
   'it is to move to another node',
 ];
 const NAMING: readonly AttackKind[] = ['a pool takes its name', 'a record set takes its name'];
@@ -126,6 +128,11 @@ export class PlayedAttacker implements Played<AttackHappening> {
   /** Whether an actor is of one of his objects. */
   isOwn(actor: ActorId): boolean {
     return actor.split('/')[1] === OWN;
+  }
+
+  /** Whether a Job of the simulation is for one of his objects. */
+  isJobOf(name: string): boolean {
+    return name.includes(`/${OWN}/`);
   }
 
   /** Whether one of his objects asks for it, or has had it. */

@@ -85,11 +85,14 @@ const edit =
   (more: (victim: Victim) => Fields): Attack =>
   (hands, victim, aim) =>
     hands.apply('RoutedIP', routedName(aim), routed(victim, aim.by, more(victim)));
-/** Of a RoutedIP that names the address of somebody else. */
+/** A RoutedIP that names the address of somebody else bears these, and is deleted in the end when `goes`. */
 const marked =
-  (annotations: (victim: Victim) => Readonly<Record<string, string>>): Attack =>
-  (hands, victim, aim) =>
-    hands.annotate('RoutedIP', routedName(aim), annotations(victim));
+  (annotations: (victim: Victim) => Readonly<Record<string, string>>, goes = false): Attack =>
+  async (hands, victim, aim) => {
+    await hands.apply('RoutedIP', routedName(aim), routed(victim, aim.by, { routedIP: victim.address }));
+    await hands.annotate('RoutedIP', routedName(aim), annotations(victim));
+    if (goes) await hands.remove('RoutedIP', routedName(aim), false);
+  };
 /** His RoutedIP goes by it, too. */
 const issued =
   (more: (victim: Victim) => Fields): Attack =>
@@ -138,16 +141,8 @@ const attacks = {
   'a Service wants thousands of ports': served(portsFrom(20_000, VERY_MANY)),
   'a Service wants other ports twice a second': (hands) =>
     hands.again(TWICE_A_SECOND_FOR, (turn) => hands.serve(SERVICE, [9_000 + (turn % 2)])),
-  'it is to be deleted with him': async (hands, victim, aim) => {
-    await hands.apply('RoutedIP', routedName(aim), routed(victim, aim.by, { routedIP: victim.address }));
-    await hands.annotate('RoutedIP', routedName(aim), { 'routedip.io/delete-adopted': 'true' });
-    await hands.remove('RoutedIP', routedName(aim), false);
-  },
-  'it is to be let go at once': async (hands, victim, aim) => {
-    await hands.apply('RoutedIP', routedName(aim), routed(victim, aim.by, { routedIP: victim.address }));
-    await hands.annotate('RoutedIP', routedName(aim), { 'routedip.io/force-release': 'true', 'routedip.io/delete-adopted': 'true' });
-    await hands.remove('RoutedIP', routedName(aim), false);
-  },
+  'it is to be deleted with him': marked(() => ({ 'routedip.io/delete-adopted': 'true' }), true),
+  'it is to be let go at once': marked(() => ({ 'routedip.io/force-release': 'true', 'routedip.io/delete-adopted': 'true' }), true),
   'it is to move to another node': async (hands, victim, aim) => {
     await hands.apply('FloatingIPPool', poolName(aim), pool(victim));
     await hands.annotate('FloatingIPPool', poolName(aim), {
@@ -156,7 +151,7 @@ const attacks = {
     });
     await hands.annotate('RoutedIP', routedName(aim), { 'routedip.io/move-to': victim.node });
   },
-  'it is to be evacuated, or paused': marked(() => ({ 'routedip.io/evacuate': 'true', 'routedip.io/paused': 'true' })),
+  'it is to be paused, and its node evacuated': marked(() => ({ 'routedip.io/evacuate': 'true', 'routedip.io/paused': 'true' })),
   'an annotation is huge': marked(() => ({ 'routedip.io/move-to': 'x,'.repeat(HUGE / 2), 'routedip.io/paused': 'y'.repeat(HUGE) })),
   'a Service asks for its address': (hands, { balanced }, { object }) => hands.balance(`b${object}`, balanced),
   'Pods bear its labels': (hands) => hands.pods(),

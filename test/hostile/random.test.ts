@@ -6,8 +6,8 @@ import { brokenByAttack } from './twin.ts';
 
 /** The same histories each time; others by `npm run simulate -- --hostile`. */
 const SEED = 1;
-const PARTS = extent(12, 4);
-const PART = extent(20, 10);
+const PARTS = extent(12, 3);
+const PART = extent(20, 8);
 
 describe('whatever somebody does who may edit everything in a namespace of his own', () => {
   test.each(Array.from({ length: PARTS }, (_, part) => part * PART))(
