@@ -130,6 +130,12 @@ export class PlayedAttacker implements Played<AttackHappening> {
     return actor.split('/')[1] === OWN;
   }
 
+  /** Whether a text names objects, and all are his: what he has he may keep where it is, and people are told whose it is. */
+  isAllOf(text: string): boolean {
+    const named = [...text.matchAll(/ (?<namespace>[a-z-]+)\/[a-z0-9-]+:/g)];
+    return named.length > 0 && named.every(({ groups }) => groups?.namespace === OWN);
+  }
+
   /** Whether a Job of the simulation is for one of his objects. */
   isJobOf(name: string): boolean {
     return name.includes(`/${OWN}/`);

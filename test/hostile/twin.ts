@@ -58,11 +58,14 @@ function differences({ simulation, outages }: Run, twin: Run, family: AttackSetu
   const gained = simulation.attacker?.gained ?? new Set();
   const isAlone = family === 'calm' && gained.size === 0;
   const [now, then] = [owned(simulation), owned(twin.simulation)];
-  // What is made has other numbers where he has some made as well; which of the others has an address may be a matter of moments.
-  const isSame = (address: Address, owner: string): boolean => (family === 'wild' ? now.has(address) : now.get(address) === owner);
+  const his = new Set(simulation.attacker?.claimants().map(({ ref }) => ref.uid));
+  const owners = simulation.made.owners();
+  // What is made has other numbers where he has some made as well; which of the others has an address, or asks for it still, may be a matter of moments.
+  const isSame = (address: Address, owner: string): boolean =>
+    family === 'wild' ? !his.has(owners.get(address) ?? '') : now.get(address) === owner;
   const taken = [...then]
     .filter(([address, owner]) => (isAlone || isThereFirst(simulation, address)) && !gained.has(address) && !isSame(address, owner))
-    .map(([address, owner]) => `an attack takes what others have: ${address} of ${owner} is ${now.get(address) ?? "nobody's"}`);
+    .map(([address, owner]) => `an attack takes what others have: ${address} of ${owner} is ${now.get(address) ?? 'not theirs'}`);
   if (family === 'wild') return taken;
   const addresses = [...then.keys()].filter((address) => isAlone || isThereFirst(simulation, address));
   const slower = addresses.flatMap((address) => heldUp(address, outages, twin.outages, isAlone));

@@ -48,6 +48,11 @@ describe('npm run simulate', () => {
     expect(alone).toMatch(/^ \d+ \(at most \d+\) steps and \d+ \(at most \d+\) faults in the middle one$/);
     expect(await play(2)).toBe(alone);
   });
+
+  test('plays histories with an attacker when it is asked for them', async () => {
+    const { code, stdout } = await simulate('--hostile', '--histories', '3', '--seed', '4', '--workers', '1', '--domains', 'names');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('about names, with an attacker')]);
+  });
 });
 
 describe('a run', () => {

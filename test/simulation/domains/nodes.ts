@@ -167,7 +167,9 @@ export class PlayedNodes implements Played<NodeHappening> {
     const said = this.#stage.world.cluster.evacuations();
     return [
       ...[...this.#evacuated.keys()].flatMap((name) =>
-        said[name]?.status === 'True' ? [] : [`${name} is to be evacuated, and says ${said[name]?.message}`],
+        said[name]?.status === 'True' || this.#stage.attacker?.isAllOf(said[name]?.message ?? '')
+          ? []
+          : [`${name} is to be evacuated, and says ${said[name]?.message}`],
       ),
       ...Object.keys(said).flatMap((name) => (this.#evacuated.has(name) ? [] : [`${name} says that it is evacuated, and is not to be`])),
     ];
