@@ -138,7 +138,7 @@ export class PlayedAttacker implements Played<AttackHappening> {
 
   /** Whether a Job of the simulation is for one of his objects. */
   isJobOf(name: string): boolean {
-    return name.includes(`/${OWN}/`);
+    return name.split('+').some((part) => this.#ofClass.has(part));
   }
 
   /** Whether one of his objects asks for it, or has had it. */

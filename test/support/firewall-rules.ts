@@ -310,7 +310,9 @@ export class FirewallRules {
     if (foreign.length > 0) this.#note('removes only what it added', `${foreign.join(', ')} of ${firewall} was there before`);
     for (const [actor, served] of this.#served) {
       if (served.firewall !== firewall) continue;
-      const lost = [...served.ports, served.node.providerID].filter((item) => present.includes(item));
+      // Where none of its ports is open, since there was no room for them, it does not need the node either.
+      const needed = served.ports.some((port) => this.#has(firewall, port)) ? [...served.ports, served.node.providerID] : [];
+      const lost = needed.filter((item) => present.includes(item));
       if (lost.length > 0) void this.#confirmClosed(actor, served, lost);
     }
     const answer = arrive();
