@@ -185,8 +185,19 @@ const NOT_KNOWN: Holding = { known: false, marks: [] };
 export function holdingOf(cell: ActorId, recordsOf: RecordsOf): Holding {
   const records = recordsOf(cell);
   const view = records && poolView(cell, records, 0);
-  return view ? { known: isKnown(view), marks: marksOf(view) } : NOT_KNOWN;
+  if (!view) return NOT_KNOWN;
+  const known = isKnown(view);
+  return known || view.context.spec?.exposes?.source.kind !== 'RoutedIPIssuer'
+    ? { known, marks: marksOf(view) }
+    : { known: true, marks: [...marksOf(view), ...marksShown(view)] };
 }
+
+/** Whoever may write an issuer may give it a token that the provider refuses: the marks of others wait for nothing that is read by it. Where its status shows its address, the node
+ *  keeps its own. */
+const marksShown = ({ context: { spec, remembered } }: PoolView): Holding['marks'] => {
+  const taint = spec?.exposes?.taint;
+  return taint ? Object.values(remembered).flatMap(({ on }) => (on ? [[on.name, taint] as const] : [])) : [];
+};
 
 /** Which nodes hold routed addresses, or are to; `complete` once no other node can. */
 export function holdersOf(holdings: Iterable<Holding>): {

@@ -76,7 +76,9 @@ export function staff(input: PoolContext | Next): Next {
     rank += 1;
     added.push(spawned(context, address, { ...start, toward }));
   }
-  const retired = isPaused(context) ? [] : entries(members).filter(([address, member]) => !goal.has(address) && !member.retiring);
+  // What others have is left to them during a pause, too: it was never its own.
+  const isLeft = (address: Address): boolean => !isPaused(context) || context.conflicts[address] !== undefined;
+  const retired = entries(members).filter(([address, member]) => !goal.has(address) && !member.retiring && isLeft(address));
   for (const [address, member] of retired) {
     members[address] = { ...member, retiring: true, ready: false };
     added.push(tell(context, address, { type: 'RETIRE', policy: 'Retain' }));

@@ -106,6 +106,27 @@ test('RoutedIPs of one namespace’s issuers take different nodes, without askin
   expect(world.provider.writes().filter(({ result }) => result !== 'ok')).toEqual([]);
 });
 
+test('a node that holds nothing any more loses its mark, although the token of an issuer is refused', async ({ open }) => {
+  const world = open();
+  prepare(world);
+  const began = world.begins;
+  world.begins = (process) => {
+    began?.(process);
+    const standing = process.providers.all[`${PROVIDER}@${TENANT}.token`];
+    const listRoutedIPs = () => Promise.reject(new ProviderError('Unauthorized', 'token: refused'));
+    if (standing?.provider)
+      process.providers.set(`${PROVIDER}@${TENANT}.token`, { ...standing, provider: { ...standing.provider, listRoutedIPs } });
+  };
+  setTenants(world, 'a', addressOn('a'));
+  await world.leader();
+  world.setWeb('shop', ['b', 'c']);
+  const ref = world.setRoutedIP('shop');
+  await world.stable(ref, 'c');
+  world.cluster.setNode({ ...node('c', { createdAt: 3 }), ready: false });
+  await world.stable(ref, 'b', MINUTE);
+  await world.clock.runUntil(() => !Object.hasOwn(world.cluster.holders(), 'c'), MINUTE);
+});
+
 describe('a node that is to be evacuated', () => {
   test('waits for no address of an issuer whose token is refused to say where it is', async ({ open }) => {
     const world = open();

@@ -4,7 +4,7 @@ import type { LoggedCall } from '../../adapters/memory/requests.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { boundAddress } from '../../machines/rebuild-routed-ip.ts';
-import type { ActorId, Address, Port } from '../../machines/types.ts';
+import type { ActorId, Address, Port, ProviderID } from '../../machines/types.ts';
 import { CLASS_NAME, service, servicePort } from '../actors/routed-world.ts';
 import { ADDRESSES, type Domain, index, NODES, of, type Played, type Stage, type Violation } from '../simulation/domain.ts';
 import { addressOf, FIREWALLS, NAMES, nameOf, nodeName, ZONE } from '../simulation/history.ts';
@@ -149,8 +149,17 @@ export class PlayedAttacker implements Played<AttackHappening> {
   /** Whether a call is for what only he asks for: it takes the turns of his own namespace. */
   isForHim({ verb, args }: LoggedCall): boolean {
     if (!verb.includes('Firewall')) return this.claims(args[0] as Address);
-    const [, items] = args as readonly [string, readonly Partial<Port>[]];
-    return items.every(({ port }) => port !== undefined && this.#ports.has(port));
+    const [, items] = args as readonly [string, readonly (ProviderID | Port)[]];
+    return items.every((item) => (typeof item === 'string' ? this.#isLeftToHim(item) : this.#ports.has(item.port)));
+  }
+
+  /** Whether no address of others is on the node or on its way to it. */
+  #isLeftToHim(node: ProviderID): boolean {
+    return [...this.#stage.world.invariants.records].every(([actor, { chart, snapshot }]) => {
+      if (chart !== 'ip' || this.isOwn(actor)) return true;
+      const { elected, assigned } = snapshot.context as unknown as AddressContext;
+      return elected?.providerID !== node && assigned?.providerID !== node;
+    });
   }
 
   /** Addresses that nobody had, and he was given. */

@@ -3,6 +3,7 @@ import type { ActorRecord } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
+import { sourceKey } from './seen-classes.ts';
 import type { World } from './world.ts';
 
 /** What whoever led last knew and decided of RoutedIPs. He knows it still, and his calls are on their way, when the store has lost it. */
@@ -52,9 +53,11 @@ export class LedRoutedIPs {
     else if (!this.#deleted.has(uid)) this.#deleted.set(uid, isAsked(uid));
   }
 
-  /** Whether a class or an issuer has served the RoutedIP of that uid, by its kind; null for neither. */
+  /** By which class or issuer the RoutedIP of that uid was served; null for none. */
   servedBy(uid: string): string | null {
-    return [...this.#contexts.values()].find(({ ref }) => ref.uid === uid)?.spec?.exposes?.source?.kind ?? null;
+    const { ref, spec } = [...this.#contexts.values()].find((each) => each.ref.uid === uid) ?? {};
+    const source = spec?.exposes?.source;
+    return ref && source ? sourceKey(source.kind, ref.namespace, source.name) : null;
   }
 
   all(): Iterable<PoolContext> {

@@ -12,23 +12,29 @@ export const fieldsOf = (json: Json | undefined): Fields =>
 
 export const isAdopting = (marks: PoolObject['marks']): boolean => marks?.annotations['routedip.io/delete-adopted'] === 'true';
 
-/** Of the class or the issuer: there is one of each. */
-type Kind = string;
-const kindNamedIn = ({ spec }: PoolObject): Kind => (fieldsOf(spec).className ? 'ClusterRoutedIPClass' : 'RoutedIPIssuer');
+/** Of a class there is one; an issuer is of its namespace. */
+type Source = string;
+export const sourceKey = (kind: string, namespace: string, name: string): Source =>
+  kind === 'RoutedIPIssuer' ? `${kind} ${namespace}/${name}` : kind;
 
-/** What a class and an issuer say of the addresses of their RoutedIPs, as they were seen last while they were valid. */
+function sourceNamedIn({ ref, spec }: PoolObject): Source {
+  const { className, issuerRef } = fieldsOf(spec);
+  return className ? 'ClusterRoutedIPClass' : sourceKey('RoutedIPIssuer', ref.namespace, String(fieldsOf(issuerRef).name));
+}
+
+/** What a class and issuers say of the addresses of their RoutedIPs, as they were seen last while they were valid. */
 export class SeenClasses {
   readonly #led: Pick<LedRoutedIPs, 'servedBy'>;
-  readonly #seen = new Map<Kind, PoolObject>();
+  readonly #seen = new Map<Source, PoolObject>();
   /** Those that are invalid or gone. */
-  readonly #unusable = new Set<Kind>();
+  readonly #unusable = new Set<Source>();
   /** What each RoutedIP names, by uid. */
-  readonly #named = new Map<string, Kind>();
+  readonly #named = new Map<string, Source>();
   /** RoutedIPs, by uid, that came to name what could not be used, or what nobody had served them by before: it has said nothing of them yet. With what they had been served by;
    *  null for nothing. */
-  readonly #untold = new Map<string, Kind | null>();
+  readonly #untold = new Map<string, Source | null>();
   /** RoutedIPs, by uid, that have named another one before, and were not served by the present one yet: until then what it says deletes nothing. With what they named before. */
-  readonly #coming = new Map<string, Kind>();
+  readonly #coming = new Map<string, Source>();
   /** RoutedIPs that are deleted, by uid: what is said from then on is too late, for whoever has heard of it. With the address that each had got by then, and whether its class
    *  has said since that this stays. */
   readonly #deleted = new Map<string, { readonly address: Json | undefined; mayStay: boolean }>();
@@ -38,20 +44,21 @@ export class SeenClasses {
   }
 
   put(policy: PoolObject): void {
-    const { kind } = policy.ref;
+    const source = sourceKey(policy.ref.kind, policy.ref.namespace, policy.ref.name);
     if (fieldsOf(policy.spec).perNodeIPLimit === 0) {
       this.remove(policy.ref);
       return;
     }
-    this.#seen.set(kind, policy);
-    this.#unusable.delete(kind);
-    for (const uid of this.#untold.keys()) if (this.#named.get(uid) === kind && !this.#deleted.has(uid)) this.#untold.delete(uid);
+    this.#seen.set(source, policy);
+    this.#unusable.delete(source);
+    for (const uid of this.#untold.keys()) if (this.#named.get(uid) === source && !this.#deleted.has(uid)) this.#untold.delete(uid);
     for (const uid of this.#deleted.keys()) this.#heed(uid);
   }
 
-  remove({ kind }: ObjectRef): void {
-    this.#unusable.add(kind);
-    for (const [uid, named] of this.#named) if (named === kind) this.#noteUnlessServed(uid, kind);
+  remove({ kind, namespace, name }: ObjectRef): void {
+    const source = sourceKey(kind, namespace, name);
+    this.#unusable.add(source);
+    for (const [uid, named] of this.#named) if (named === source) this.#noteUnlessServed(uid, source);
   }
 
   see(object: PoolObject): void {
@@ -63,24 +70,24 @@ export class SeenClasses {
 
   #name(object: PoolObject): void {
     const { uid } = object.ref;
-    const kind = kindNamedIn(object);
-    if (this.#isServed(object, kind)) this.#coming.delete(uid);
+    const source = sourceNamedIn(object);
+    if (this.#isServed(object, source)) this.#coming.delete(uid);
     const former = this.#named.get(uid);
-    if (former === kind) return;
+    if (former === source) return;
     if (former !== undefined) this.#coming.set(uid, former);
-    this.#named.set(uid, kind);
-    if (this.#unusable.has(kind)) this.#noteUnlessServed(uid, kind);
+    this.#named.set(uid, source);
+    if (this.#unusable.has(source)) this.#noteUnlessServed(uid, source);
     else this.#untold.delete(uid);
   }
 
-  #isServed({ status }: PoolObject, kind: Kind): boolean {
+  #isServed({ status }: PoolObject, source: Source): boolean {
     const { class: shown, error, state } = fieldsOf(status);
-    return state === 'Stable' && error === undefined && fieldsOf(shown).name === this.#seen.get(kind)?.ref.name;
+    return state === 'Stable' && error === undefined && fieldsOf(shown).name === this.#seen.get(source)?.ref.name;
   }
 
-  #noteUnlessServed(uid: string, kind: Kind): void {
+  #noteUnlessServed(uid: string, source: Source): void {
     const servedBy = this.#led.servedBy(uid);
-    if (servedBy !== kind) this.#untold.set(uid, servedBy);
+    if (servedBy !== source) this.#untold.set(uid, servedBy);
   }
 
   #heed(uid: string): void {
@@ -116,7 +123,7 @@ export class SeenClasses {
    *  served it may go on. */
   mayDelete(object: PoolObject, isMade = false): boolean {
     const { uid } = object.ref;
-    const said = [kindNamedIn(object), this.#untold.get(uid), this.#coming.get(uid)].map((kind) => this.#seen.get(kind ?? ''));
+    const said = [sourceNamedIn(object), this.#untold.get(uid), this.#coming.get(uid)].map((source) => this.#seen.get(source ?? ''));
     const isOurs = isMade || fieldsOf(object.status).addressOrigin === 'Created';
     return said.some((policy) => saysDelete(policy) && (isOurs || (isAdopting(object.marks) && letsDeleteAdopted(policy))));
   }
