@@ -68,6 +68,8 @@ export interface History {
   readonly away?: boolean;
   /** Pools take nothing off machines outside of the cluster; absent for anything. */
   readonly adopt?: 'unassigned' | undefined;
+  /** How long what has happened last takes its effect before all is mended, ms; absent for no time. */
+  readonly settlesMs?: number;
   /** How long all has to stay right in the end, virtual ms. */
   readonly restsMs?: number;
   readonly pools?: readonly PoolSetup[];

@@ -117,6 +117,7 @@ export class Simulation implements Stage {
       await this.#happen(step);
       this.#lookAround();
     }
+    await world.clock.advance(this.history.settlesMs ?? 0);
     await this.#mend();
     this.#lookAround();
     try {
