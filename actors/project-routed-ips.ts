@@ -192,11 +192,12 @@ export function holdingOf(cell: ActorId, recordsOf: RecordsOf): Holding {
     : { known: true, marks: [...marksOf(view), ...marksShown(view)] };
 }
 
-/** Whoever may write an issuer may give it a token that the provider refuses: the marks of others wait for nothing that is read by it. Where its status shows its address, the node
- *  keeps its own. */
+/** Whoever may write an issuer may give it a token that the provider refuses: the marks of others wait for nothing that is read by it. A node that its status
+ *  names keeps its own. */
 const marksShown = ({ context: { spec, remembered } }: PoolView): Holding['marks'] => {
   const taint = spec?.exposes?.taint;
-  return taint ? Object.values(remembered).flatMap(({ on }) => (on ? [[on.name, taint] as const] : [])) : [];
+  const nodes = Object.values(remembered).flatMap(({ on, toward }) => [on?.name ?? [], toward ?? []].flat());
+  return taint ? nodes.map((node) => [node, taint] as const) : [];
 };
 
 /** Which nodes hold routed addresses, or are to; `complete` once no other node can. */

@@ -69,9 +69,11 @@ export class MarkRules {
     // One that was given up before has ended, and begins anew by what holds now.
     const known = transitions.filter(({ chart, before: former }) => chart === 'ip' && former && !addressIn(former)?.retiring);
     for (const { actor, before: former, after: present } of known) {
-      const is = addressIn(present);
-      if (!is || is.retiring) this.#note('begins nothing while it is paused', `${actor} is given up`);
-      if (is && JSON.stringify(is.policy) !== JSON.stringify(addressIn(former)?.policy))
+      const [was, is] = [addressIn(former), addressIn(present)];
+      // What was never its own, and others have by now, is left to them.
+      const isOthers = was !== null && was.epoch === 0 && pool.conflicts[was.address] !== undefined;
+      if ((!is || is.retiring) && !isOthers) this.#note('begins nothing while it is paused', `${actor} is given up`);
+      if (is && JSON.stringify(is.policy) !== JSON.stringify(was?.policy))
         this.#note('begins nothing while it is paused', `${actor} is told of other rules`);
     }
   }
