@@ -55,16 +55,6 @@ export class Claims {
   }
 
   standingOf(id: ActorId, object: PoolObject, key: Key): Standing {
-    const standing = this.#standingOf(id, object, key);
-    return standing === 'Asks' && this.#asksElsewhere(object) ? 'AsksElsewhere' : standing;
-  }
-
-  /** Whoever may write an issuer may give it a token of any account: by naming an address that it never had nobody keeps it from others. */
-  #asksElsewhere(object: PoolObject): boolean {
-    return object.ref.kind === 'RoutedIP' && asksIssuer(object) && isPrivate(this.#ports.policies.providerOf(object));
-  }
-
-  #standingOf(id: ActorId, object: PoolObject, key: Key): Standing {
     const records = this.#recordsOf(id, object);
     const recorded = records && (isNameKey(key) ? nameIn(id, records, key) : addressIn(id, records, key as Address));
     if (recorded !== null) return recorded;
@@ -109,8 +99,6 @@ export const registryFor = ({ ref }: PoolObject, named: string, { all }: Pick<Pr
   const keys = ref.kind === 'RoutedIP' ? [named] : Object.keys(all).filter((key) => !isPrivate(key));
   return Object.fromEntries(keys.flatMap((key) => (Object.hasOwn(all, key) && all[key] ? [[key, all[key].facts]] : [])));
 };
-
-const asksIssuer = ({ spec }: PoolObject): boolean => Boolean((spec as { readonly issuerRef?: unknown } | null)?.issuerRef);
 
 export const namedProvider = ({ spec }: PoolObject): string => {
   const { provider } = (spec ?? {}) as { readonly provider?: unknown };

@@ -1,5 +1,4 @@
 import { describe, expect } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { PAUSED } from '../../machines/marks.ts';
@@ -245,7 +244,7 @@ describe('among those who have nothing of it', () => {
   });
 });
 
-describe('an address that two RoutedIPs of issuers wait for', () => {
+describe('an address that two RoutedIPs of different classes wait for', () => {
   test('is the younger one’s as soon as the older one has no issuer any more, before anything was known of its account', async ({
     open,
   }) => {
@@ -255,48 +254,16 @@ describe('an address that two RoutedIPs of issuers wait for', () => {
     world.address(A);
     for (const namespace of ['other', 'mine']) world.cluster.setService(namespace, 'web', service(['a']));
     const spec = { issuerClass: 'digitalocean', region: 'nyc3', fromSecretsRef: [{ name: 'token' }] };
-    const [issuer] = ['other', 'mine'].map((namespace) =>
-      world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace, name: 'own', spec }),
-    );
+    const issuer = world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'other', name: 'own', spec });
     const process = await world.start();
-    process.providers.set('digitalocean@mine.token', { ...process.providers.all.digitalocean, facts: world.facts } as never);
     process.providers.set('digitalocean@other.token', { facts: world.facts, provider: null, unread: true });
     routedIP(world, 'other', { issuerRef: { name: 'own' }, routedIP: A });
-    const mine = routedIP(world, 'mine', { issuerRef: { name: 'own' }, routedIP: A });
+    const mine = routedIP(world, 'mine', { className: CLASS_NAME, routedIP: A });
     await world.untilReason(mine, 'AddressConflict');
-    world.cluster.removePolicy(issuer as ObjectRef);
+    world.cluster.removePolicy(issuer);
     await world.stable(mine, 'a', 5 * SECOND);
   });
 });
-
-describe.each(['Unauthorized', 'NotFound'] as const)(
-  'an address that an issuer’s RoutedIP names, whose account does not have it (%s)',
-  (kind) => {
-    test('is another one’s, and a younger one’s, too', async ({ open }) => {
-      const world = open();
-      world.setClass();
-      world.setNode(node('a'), node('b'));
-      world.address(A);
-      for (const namespace of ['other', 'mine']) world.cluster.setService(namespace, 'web', service(['a', 'b']));
-      const spec = { issuerClass: 'digitalocean', region: 'nyc3', fromSecretsRef: [{ name: 'token' }] };
-      world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'other', name: 'own', spec });
-      world.begins = ({ providers }) => {
-        const standing = providers.all.digitalocean;
-        const listRoutedIPs = () => (kind === 'NotFound' ? Promise.resolve([]) : Promise.reject(new ProviderError(kind, 'token: refused')));
-        const findRoutedIP = () => Promise.reject(new ProviderError(kind, 'no such address'));
-        if (standing?.provider)
-          providers.set('digitalocean@other.token', { ...standing, provider: { ...standing.provider, listRoutedIPs, findRoutedIP } });
-      };
-      const other = routedIP(world, 'other', { issuerRef: { name: 'own' }, routedIP: A });
-      await world.start();
-      await world.clock.advance(2 * MINUTE);
-      const mine = routedIP(world, 'mine', { className: CLASS_NAME, routedIP: A });
-      await world.stable(mine, undefined, 5 * SECOND);
-      await world.clock.advance(10 * MINUTE);
-      expect([world.reasonOf(mine), world.statusOf(other).routedIP]).toEqual(['Assigned', undefined]);
-    });
-  },
-);
 
 describe('an address that a RoutedIP has', () => {
   async function bound(world: RoutedWorld, park: { readonly [field: string]: Json }) {

@@ -86,7 +86,6 @@ export class Made {
       createdAt,
       addresses,
       has: shownBy(cluster.pool(ref)),
-      asksElsewhere: ref.kind === 'RoutedIP' && Object.hasOwn(Object(cluster.pool(ref)?.spec), 'issuerRef'),
     }));
   }
 

@@ -11,15 +11,12 @@ export interface Asking<Id> {
   readonly has: boolean;
   /** His spec is valid, and he is not being deleted. */
   readonly mayGain?: boolean;
-  /** He asks for it at an account of his own, and comes after all who ask for it at that of the operator. */
-  readonly asksElsewhere?: boolean;
 }
 
 /** The rule as a person would say it: whoever has it keeps it, of several the oldest; of those who have nothing the oldest that may gain it; null for nobody. */
 export function ownerOf<Id>(asking: readonly Asking<Id>[]): Id | null {
   const oldestFirst = [...asking].sort((a, b) => a.createdAt - b.createdAt || ((a.tie ?? '') < (b.tie ?? '') ? -1 : 1));
-  const gaining = oldestFirst.filter(({ mayGain = true }) => mayGain);
-  const owner = oldestFirst.find(({ has }) => has) ?? gaining.find(({ asksElsewhere }) => !asksElsewhere) ?? gaining[0];
+  const owner = oldestFirst.find(({ has }) => has) ?? oldestFirst.find(({ mayGain = true }) => mayGain);
   return owner?.id ?? null;
 }
 
@@ -29,7 +26,6 @@ export interface Claiming<Id> {
   readonly createdAt: number;
   readonly addresses: readonly Address[];
   readonly has: readonly Address[];
-  readonly asksElsewhere?: boolean;
 }
 
 /** Whose each address is that somebody asks for. */
@@ -39,7 +35,7 @@ export const ownersOf = <Id>(claiming: readonly Claiming<Id>[]): ReadonlyMap<Add
       .flatMap(({ addresses }) => addresses)
       .flatMap((address) => {
         const all = claiming.filter(({ addresses }) => addresses.includes(address));
-        const owner = ownerOf(all.map((each) => ({ ...each, has: each.has.includes(address) })));
+        const owner = ownerOf(all.map(({ id, createdAt, has }) => ({ id, createdAt, has: has.includes(address) })));
         return owner === null ? [] : [[address, owner] as const];
       }),
   );
