@@ -117,12 +117,21 @@ export class PlayedAttacker implements Played<AttackHappening> {
 
   act({ kind, object, by, target }: AttackHappening): unknown {
     if (this.#family !== 'wild' && !this.#isAtOthers(kind, by, target)) return;
+    // Where others come and go whoever asks first has a name.
+    if (this.#family === 'wild' && NAMING.includes(kind)) return;
+    if (kind === 'it is to be deleted with him') this.#mayDelete(this.#victim(target).address as Address);
     this.#stage.made.rules.noteSpecs();
     return ATTACKS[kind](this.#hands(), this.#victim(target), { object, by });
   }
 
   violations(): readonly Violation[] {
     return this.#violations;
+  }
+
+  /** What nobody else asks for he may have deleted with an object of his that goes before anybody has seen that it is deleted. */
+  #mayDelete(address: Address): void {
+    const { made, world } = this.#stage;
+    if (!made.victims().some(({ addresses }) => addresses.includes(address))) world.invariants.given.add(address);
   }
 
   /** Whether an actor is of one of his objects. */
