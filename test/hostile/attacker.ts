@@ -157,6 +157,8 @@ export class PlayedAttacker implements Played<AttackHappening> {
 
   /** Whether a call is for what only he asks for: it takes the turns of his own namespace. */
   isForHim({ verb, args }: LoggedCall): boolean {
+    // For whom an address is made no call says. That others get one each, and no second one, is a rule of its own.
+    if (verb === 'createRoutedIP') return true;
     if (!verb.includes('Firewall')) return this.claims(args[0] as Address);
     const [, items] = args as readonly [string, readonly (ProviderID | Port)[]];
     return items.every((item) => (typeof item === 'string' ? this.#isLeftToHim(item) : this.#ports.has(item.port)));
