@@ -1,3 +1,4 @@
+import { isByIssuer, nodesRemembered } from '../machines/claims.ts';
 import { type FirewallContext, opensFor } from '../machines/firewall.ts';
 import type { Held } from '../machines/firewall-claims.ts';
 import { lossOf } from '../machines/firewall-lost.ts';
@@ -187,17 +188,16 @@ export function holdingOf(cell: ActorId, recordsOf: RecordsOf): Holding {
   const view = records && poolView(cell, records, 0);
   if (!view) return NOT_KNOWN;
   const known = isKnown(view);
-  return known || view.context.spec?.exposes?.source.kind !== 'RoutedIPIssuer'
+  return known || !isByIssuer(view.context)
     ? { known, marks: marksOf(view) }
     : { known: true, marks: [...marksOf(view), ...marksShown(view)] };
 }
 
 /** Whoever may write an issuer may give it a token that the provider refuses: the marks of others wait for nothing that is read by it. A node that its status
  *  names keeps its own. */
-const marksShown = ({ context: { spec, remembered } }: PoolView): Holding['marks'] => {
-  const taint = spec?.exposes?.taint;
-  const nodes = Object.values(remembered).flatMap(({ on, toward }) => [on?.name ?? [], toward ?? []].flat());
-  return taint ? nodes.map((node) => [node, taint] as const) : [];
+const marksShown = ({ context }: PoolView): Holding['marks'] => {
+  const taint = context.spec?.exposes?.taint;
+  return taint ? nodesRemembered(context).map((node) => [node, taint] as const) : [];
 };
 
 /** Which nodes hold routed addresses, or are to; `complete` once no other node can. */

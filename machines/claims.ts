@@ -7,13 +7,19 @@ const IPV6_MARK = '#6';
 /** Before the namespace within which a claim counts. No node's name bears a `~`. */
 const WITHIN_MARK = '~';
 
-/** Who may write an issuer brings an account of his own, in which no node of this cluster need be: what he claims keeps nobody of another namespace off a node. */
-export const claimsWithin = ({ spec, ref }: Pick<PoolContext, 'spec' | 'ref'>): string | null =>
-  spec?.exposes?.source.kind === 'RoutedIPIssuer' ? ref.namespace : null;
+export const isByIssuer = ({ spec }: Pick<PoolContext, 'spec'>): boolean => spec?.exposes?.source.kind === 'RoutedIPIssuer';
 
-/** What an address claims of a node. `within`: the namespace within which that counts, null where it counts for all. */
-export const nodeClaim = (node: string, address: Address, within?: string | null): string =>
-  `${node}${within == null ? '' : `${WITHIN_MARK}${within}`}${familyOf(address) === 6 ? IPV6_MARK : ''}`;
+/** Who may write an issuer brings an account of his own, in which no node of this cluster need be: what he claims keeps nobody of another namespace off a node. */
+export const claimsWithin = (context: Pick<PoolContext, 'spec' | 'ref'>): string | undefined =>
+  isByIssuer(context) ? context.ref.namespace : undefined;
+
+/** The nodes that the status shows as holders of its addresses, or as the goals of assigns, as long as none has said where it is. */
+export const nodesRemembered = ({ remembered }: Pick<PoolContext, 'remembered'>): readonly string[] =>
+  Object.values(remembered).flatMap(({ on, toward }) => [on?.name ?? [], toward ?? []].flat());
+
+/** What an address claims of a node. `within`: the namespace within which that counts, absent where it counts for all. */
+export const nodeClaim = (node: string, address: Address, within?: string): string =>
+  `${node}${within === undefined ? '' : `${WITHIN_MARK}${within}`}${familyOf(address) === 6 ? IPV6_MARK : ''}`;
 
 /** Of claims that others hold: the nodes that are full for addresses of the family. */
 export const nodesFull = (claims: readonly string[], family: Family): readonly string[] =>

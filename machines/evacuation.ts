@@ -1,4 +1,5 @@
 import { isHeld } from './absences.ts';
+import { isByIssuer, nodesRemembered } from './claims.ts';
 import { isPaused } from './marks.ts';
 import { entries } from './pool.ts';
 import type { AddressView, PoolView } from './pool-view.ts';
@@ -49,8 +50,5 @@ function whyHere({ context }: PoolView, { state }: AddressView): string {
  *  address on the node is it waited for. */
 const isHeard = (node: NodeRef, { context, state }: PoolView): boolean =>
   context.error !== null ||
-  (context.spec?.exposes?.source.kind === 'RoutedIPIssuer' && !isShownOn(node, context)) ||
+  (isByIssuer(context) && !nodesRemembered(context).includes(node.name)) ||
   (state !== 'Priming' && entries(context.members).every(([, { heard }]) => heard));
-
-const isShownOn = ({ name }: NodeRef, { remembered }: PoolView['context']): boolean =>
-  Object.values(remembered).some(({ on, toward }) => on?.name === name || toward === name);

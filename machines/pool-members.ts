@@ -38,8 +38,8 @@ interface Start {
   /** What others claim. */
   readonly claimed: ReadonlySet<string>;
   readonly created: ReadonlySet<Address>;
-  /** The namespace within which what it claims counts; null where it counts for all. */
-  readonly within: string | null;
+  /** The namespace within which what it claims counts; undefined where it counts for all. */
+  readonly within: string | undefined;
 }
 
 const startOf = (context: PoolContext): Start => ({
@@ -159,7 +159,7 @@ function addressInput(context: PoolContext, address: Address, start: Start): Add
     ...(remembered && { remembered }),
     ...(context.exposed && { policy: context.exposed.policy }),
     ...(context.spec?.exposes && { perNode: context.spec.exposes.perNode }),
-    ...(start.within !== null && { claimsWithin: start.within }),
+    ...(start.within !== undefined && { claimsWithin: start.within }),
   };
 }
 

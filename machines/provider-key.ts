@@ -1,5 +1,5 @@
 /** The name under which a provider's account is worked with: `<cloud>`, with the credentials of the environment, or `<cloud>@<account>`. It names queues and
- *  verifications; nodes are claimed by the cloud, whose machines they are, whatever account asks. */
+ *  verifications; nodes are claimed by the cloud, whose machines they are, whatever account asks; for an issuer within its namespace. */
 
 /** The cloud of a provider's key. */
 export const cloudOf = (key: string): string => key.split('@', 1)[0] ?? key;

@@ -27,6 +27,21 @@ function prepare(world: RoutedWorld, error?: ProviderError): void {
   };
 }
 
+/** From the next process on the provider refuses the tenant's token, as long as that holds. */
+function refuseLists(world: RoutedWorld, isRefused = () => true): void {
+  const began = world.begins;
+  world.begins = (process) => {
+    began?.(process);
+    const key = `${PROVIDER}@${TENANT}.token`;
+    const standing = process.providers.all[key];
+    const { provider } = standing ?? {};
+    if (!standing || !provider) return;
+    const listRoutedIPs: typeof provider.listRoutedIPs = (call) =>
+      isRefused() ? Promise.reject(new ProviderError('Unauthorized', 'token: refused')) : provider.listRoutedIPs(call);
+    process.providers.set(key, { ...standing, provider: { ...provider, listRoutedIPs } });
+  };
+}
+
 /** One of the tenant's, on that node alone. */
 function setTenants(world: RoutedWorld, on: string, address: string): ObjectRef {
   world.address(address);
@@ -109,14 +124,7 @@ test('RoutedIPs of one namespace’s issuers take different nodes, without askin
 test('a node that holds nothing any more loses its mark, although the token of an issuer is refused', async ({ open }) => {
   const world = open();
   prepare(world);
-  const began = world.begins;
-  world.begins = (process) => {
-    began?.(process);
-    const standing = process.providers.all[`${PROVIDER}@${TENANT}.token`];
-    const listRoutedIPs = () => Promise.reject(new ProviderError('Unauthorized', 'token: refused'));
-    if (standing?.provider)
-      process.providers.set(`${PROVIDER}@${TENANT}.token`, { ...standing, provider: { ...standing.provider, listRoutedIPs } });
-  };
+  refuseLists(world);
   setTenants(world, 'a', addressOn('a'));
   await world.leader();
   world.setWeb('shop', ['b', 'c']);
@@ -131,17 +139,7 @@ describe('a node that is to be evacuated', () => {
   test('waits for no address of an issuer whose token is refused to say where it is', async ({ open }) => {
     const world = open();
     prepare(world);
-    const began = world.begins;
-    world.begins = (process) => {
-      began?.(process);
-      const standing = process.providers.all[`${PROVIDER}@${TENANT}.token`];
-      const refused = () => Promise.reject(new ProviderError('Unauthorized', 'token: refused'));
-      if (standing?.provider)
-        process.providers.set(`${PROVIDER}@${TENANT}.token`, {
-          ...standing,
-          provider: { ...standing.provider, listRoutedIPs: refused, findRoutedIP: refused },
-        });
-    };
+    refuseLists(world);
     setTenants(world, 'c', addressOn('c'));
     world.cluster.setNode(node('c', { createdAt: 3, evacuating: true }));
     await world.leader();
@@ -157,17 +155,8 @@ describe('a node that is to be evacuated', () => {
     first.kill();
     world.store.wipe();
     world.invariants.forget();
-    const began = world.begins;
     let isRefused = true;
-    world.begins = (process) => {
-      began?.(process);
-      const standing = process.providers.all[`${PROVIDER}@${TENANT}.token`];
-      const { provider } = standing ?? {};
-      if (!standing || !provider) return;
-      const listRoutedIPs: typeof provider.listRoutedIPs = (call) =>
-        isRefused ? Promise.reject(new ProviderError('Unauthorized', 'token: refused')) : provider.listRoutedIPs(call);
-      process.providers.set(`${PROVIDER}@${TENANT}.token`, { ...standing, provider: { ...provider, listRoutedIPs } });
-    };
+    refuseLists(world, () => isRefused);
     world.cluster.setNode(node('c', { createdAt: 3, evacuating: true }));
     await world.leader();
     await world.clock.advance(MINUTE);

@@ -7,9 +7,9 @@ import type { AttackKind } from './attacks.ts';
 
 /** Nodes that nothing happens to: whatever fails, there is room for all. */
 const SOUND_NODES = 12;
-/** What happens in a calm history: nodes fail and come back, and Services want other ports. */
 /** Nothing is waited for before an address is moved. */
 const PROMPT = { coolOffSeconds: 0, graceSeconds: 0 };
+/** What happens in a calm history: nodes fail and come back, and Services want other ports. */
 const CALM: Readonly<Partial<Record<DomainName, readonly string[]>>> = { nodes: ['nodeFails', 'nodeRecovers'], services: ['ports'] };
 /** With these he asks for nothing that he could get, and is older than all others. */
 const BEFORE: readonly AttackKind[] = ['a RoutedIP that is not valid names it', 'a RoutedIP that is not valid waits'];
