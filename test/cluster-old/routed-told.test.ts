@@ -14,7 +14,7 @@ describe('a user of a server that knows no rules', () => {
     await world.setClass(CLASS);
     await world.stage.start();
     const metadata = { name: 'wrong', namespace: NAMESPACE };
-    const spec = { issuerClass: 'digitalocean', region: 'nyc3', nodePortRange: '40000-30000' };
+    const spec = { issuerClass: 'digitalocean', region: 'nyc3', fromSecretsRef: [{ name: 'token' }], nodePortRange: '40000-30000' };
     await world.put({ apiVersion: GROUP, kind: 'RoutedIPIssuer', metadata, spec });
     const told = async () => {
       const found = await world.stage.target.client.get({ apiVersion: GROUP, kind: 'RoutedIPIssuer', ...metadata });
