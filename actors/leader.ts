@@ -101,6 +101,7 @@ export class Leader {
       isStarted: (pool) => this.#started.has(pool),
       isDue: (pool) => this.#isDue(pool),
       start: (id, pool, truth) => this.#start(id, pool, truth),
+      observeAgain: (ids) => this.#observeAgain(ids),
     });
     this.#changes = new SharedChanges({
       ...ports,
@@ -134,9 +135,7 @@ export class Leader {
   /** Why a pool has not been told everything yet: its provider is not read. Null when it waits for no such thing. */
   unread(id: ActorId): string | null {
     const pool = isPool(id) && !this.#started.has(id) ? this.#ports.pools.all.get(id) : undefined;
-    const name = pool && this.#lists.providerOf(pool);
-    if (name === undefined) return null;
-    return this.#ports.providers.all[name]?.unread ? `the credentials of ${name} have not been read yet` : this.#lists.unread(name);
+    return pool ? this.#lists.unread(id, pool) : null;
   }
 
   /** Resolves once the turn that heard it is saved; at once for an actor that is not there. */
@@ -292,11 +291,8 @@ export class Leader {
     // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
     const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
     if (!context?.spec) this.#tellSpec(id, pool);
-    const name = this.#lists.providerOf(pool);
-    const provider = this.#ports.providers.all[name]?.provider ?? null;
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
-    if (provider) void this.#lists.read(name, provider);
-    else this.#tellSpec(id, pool);
+    if (!this.#lists.startWhenRead(id, pool)) this.#tellSpec(id, pool);
   }
 
   /** A record set needs no list of a provider: its zone reads what stands there before it writes. */

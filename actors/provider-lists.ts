@@ -2,7 +2,7 @@ import { type FirewallContext, isUnused } from '../machines/firewall.ts';
 import { firewallOf, isFirewall } from '../machines/firewall-id.ts';
 import { isWatched } from '../machines/firewall-lost.ts';
 import type { Verification } from '../machines/jobs.ts';
-import { addressActor } from '../machines/pool.ts';
+import { addressActor, type PoolContext } from '../machines/pool.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import { verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
@@ -31,6 +31,8 @@ export interface ProviderListsPorts {
   readonly alarms: Alarms;
   readonly settings: Settings;
   readonly quota: Pick<Quota, 'listed' | 'unlisted'>;
+  /** Tells these what they have to know now. */
+  readonly observeAgain: (ids: readonly ActorId[]) => void;
   /** Tells the pool at once what waits to be told. */
   readonly settle: (pool: ActorId) => void;
   /** The pool was told everything; before that it takes no list. */
@@ -56,6 +58,8 @@ export class ProviderLists {
   readonly #lists = new Map<string, ProviderList>();
   /** Why those could not be read yet, of which a try has failed. */
   readonly #refusals = new Map<string, string>();
+  /** By the account whose list they wait for those that work with another one by now. */
+  readonly #moved = new Map<string, Set<ActorId>>();
   /** What stood when a verification was issued, by its command. */
   readonly #asked = new Map<string, Asked>();
 
@@ -69,11 +73,15 @@ export class ProviderLists {
     if (this.#reading.get(name) === provider) return;
     this.#reading.set(name, provider);
     const { cells, pools, clock, log, alarms, settings, isDue, start } = this.#ports;
+    const startOne = (id: ActorId, list: ProviderList): void => {
+      const pool = pools.all.get(id);
+      if (pool && isDue(id) && this.#beginsBy(id, pool) === name) start(id, pool, list);
+    };
     if (provider.jobs?.addresses) {
       // Nobody can list what Jobs do: each address is found by itself.
       this.#reading.delete(name);
       this.#lists.set(name, providerList([]));
-      for (const [id, pool] of this.#usersOf(name)) start(id, pool, providerList([]));
+      for (const id of this.#dueOf(name)) startOne(id, providerList([]));
       // Their firewall may be one of the API all the same.
       if (provider.capabilities.firewalls && !provider.jobs.firewalls) this.#verifyRegularly(name);
       return;
@@ -85,14 +93,11 @@ export class ProviderLists {
     const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });
     if (truth === null || isClosed()) return;
     const list = providerList(truth);
-    this.#lists.set(name, list);
+    this.#keep(name, list);
     this.#ports.quota.listed(name, list, askedAt);
     // Between two of them any of them may change, go, or come.
     for (let due = this.#dueOf(name); due.length > 0; due = this.#dueOf(name)) {
-      const isDone = await inSlices(due, clock, isClosed, (id) => {
-        const pool = pools.all.get(id);
-        if (pool && isDue(id) && this.providerOf(pool) === name) start(id, pool, list);
-      });
+      const isDone = await inSlices(due, clock, isClosed, (id) => startOne(id, list));
       if (!isDone) return;
     }
     this.#reading.delete(name);
@@ -101,8 +106,24 @@ export class ProviderLists {
     alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, versions));
   }
 
+  /** Has the pool started once that was read in which its records have their addresses. False when it has nothing to wait for. */
+  startWhenRead(id: ActorId, pool: PoolObject): boolean {
+    const name = this.#beginsBy(id, pool);
+    const provider = this.#ports.providers.all[name]?.provider ?? null;
+    if (name !== this.providerOf(pool)) this.#moved.set(name, (this.#moved.get(name) ?? new Set()).add(id));
+    if (provider) void this.read(name, provider);
+    return provider !== null;
+  }
+
+  /** Those that wait for the list of the account, and work with another one by now. */
+  waitingFor(name: string): Iterable<ActorId> {
+    return this.#moved.get(name) ?? [];
+  }
+
   /** Why nothing is decided yet about what is at the provider; null when it was read, or cannot be for now. */
-  unread(name: string): string | null {
+  unread(id: ActorId, pool: PoolObject): string | null {
+    const name = this.#beginsBy(id, pool);
+    if (this.#ports.providers.all[name]?.unread) return `the credentials of ${name} have not been read yet`;
     if (!this.#reading.has(name)) return null;
     const why = this.#refusals.get(name);
     return why === undefined ? `the addresses of ${name} are being read` : `the addresses of ${name} could not be read yet: ${why}`;
@@ -117,6 +138,7 @@ export class ProviderLists {
   giveUp(name: string): void {
     this.#reading.delete(name);
     this.#lists.delete(name);
+    this.#ports.observeAgain(this.#ports.pools.listed(name, []));
     this.#ports.quota.unlisted(name);
     if (!Object.hasOwn(this.#ports.providers.all, name)) this.#ports.cells.tell(verificationActor(name), { type: 'DELETED' });
   }
@@ -181,13 +203,28 @@ export class ProviderLists {
     return providerOf(pool, pools, (cell) => cells.recordsOf(cell));
   }
 
+  /** What its records have is where it worked before, whatever its object says by now, as long as that can be read. */
+  #beginsBy(id: ActorId, pool: PoolObject): string {
+    const { cells, providers } = this.#ports;
+    const context = cells.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+    const isAt = context && Object.keys(context.members).length > 0 && providers.all[context.provider]?.provider;
+    return isAt ? context.provider : this.providerOf(pool);
+  }
+
+  /** What an account lists may decide who has which of it. */
+  #keep(name: string, list: ProviderList): void {
+    this.#lists.set(name, list);
+    this.#ports.observeAgain(this.#ports.pools.listed(name, list.byAddress.keys()));
+  }
+
   #usersOf(name: string): readonly (readonly [ActorId, PoolObject])[] {
     const { pools, cells } = this.#ports;
     return usersOf(name, pools, (cell) => cells.recordsOf(cell)).filter(([id]) => isPool(id));
   }
 
   #dueOf(name: string): readonly ActorId[] {
-    return this.#usersOf(name).flatMap(([id]) => (this.#ports.isDue(id) ? id : []));
+    const users = this.#usersOf(name).map(([id]) => id);
+    return [...new Set([...users, ...this.waitingFor(name)])].filter((id) => this.#ports.isDue(id));
   }
 
   #versionsOf(name: string): Versions {
@@ -236,7 +273,7 @@ export class ProviderLists {
   async #handOn(name: string, addresses: readonly ObservedAddress[], { at, versions }: Asked): Promise<void> {
     const { cells, pools, providers, clock, settle, isStarted, quota } = this.#ports;
     const list = providerList(addresses);
-    this.#lists.set(name, list);
+    this.#keep(name, list);
     const byJobs = providers.all[name]?.provider?.jobs?.addresses ?? false;
     if (!byJobs) quota.listed(name, list, at);
     const isOver = (): boolean => cells.stopped || this.#lists.get(name) !== list;

@@ -10,7 +10,7 @@ import { usersOf } from './provider-of.ts';
 
 export interface SharedChangesPorts {
   readonly cells: Cells;
-  readonly lists: Pick<ProviderLists, 'giveUp' | 'providerOf' | 'read'>;
+  readonly lists: Pick<ProviderLists, 'giveUp' | 'providerOf' | 'read' | 'waitingFor'>;
   readonly pools: ObservedPools;
   readonly providers: ProviderDirectory;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export class SharedChanges {
     const { providers, lists, pools, cells } = this.#ports;
     this.#unread.add(key);
     if (!providers.all[key]?.provider) lists.giveUp(key);
-    this.#ofProviders.add(usersOf(key, pools, (cell) => cells.recordsOf(cell)).map(([id]) => id));
+    this.#ofProviders.add([...usersOf(key, pools, (cell) => cells.recordsOf(cell)).map(([id]) => id), ...lists.waitingFor(key)]);
   }
 
   /** Tells the object at once what waits to be told. To be called before it is told anything else that may rest on that. */
