@@ -25,6 +25,8 @@ export interface ClaimsPorts {
   readonly providers: Pick<ProviderDirectory, 'all'>;
   /** Of the cell of an object; null while this process does not lead, and for one that has none. */
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
+  /** Whether the account of a provider's key lists the address, as far as it was read. */
+  readonly isListed: (key: string, address: Address) => boolean;
 }
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
@@ -44,6 +46,11 @@ export class Claims {
     this.#valid = new Map();
   }
 
+  /** The key of the provider that an object works with, valid or not; empty for none. */
+  providerOf(object: PoolObject): string {
+    return object.ref.kind === 'RoutedIP' ? this.#ports.policies.providerOf(object) : namedProvider(object);
+  }
+
   /** What the spec names and, when that is not valid, what the last valid one named; of a RoutedIP always the address that it has got. */
   keysOf(id: ActorId, object: PoolObject): ReadonlySet<Key> {
     const records = this.#recordsOf(id, object);
@@ -55,6 +62,13 @@ export class Claims {
   }
 
   standingOf(id: ActorId, object: PoolObject, key: Key): Standing {
+    const standing = this.#wishOf(id, object, key);
+    if (standing !== 'Asks' || isNameKey(key)) return standing;
+    return this.#ports.isListed(this.providerOf(object), key as Address) ? 'Asks' : 'Unlisted';
+  }
+
+  /** Whatever its account has. */
+  #wishOf(id: ActorId, object: PoolObject, key: Key): Standing {
     const records = this.#recordsOf(id, object);
     const recorded = records && (isNameKey(key) ? nameIn(id, records, key) : addressIn(id, records, key as Address));
     if (recorded !== null) return recorded;
@@ -80,7 +94,7 @@ export class Claims {
   #check(id: ActorId, object: PoolObject, records: Records | null): boolean {
     const { policies, providers } = this.#ports;
     const { kind } = object.ref;
-    const provider = kind === 'RoutedIP' ? policies.providerOf(object) : namedProvider(object);
+    const provider = this.providerOf(object);
     // Whether it is a good one shows when its Secret was looked at.
     if (providers.all[provider]?.unread) return true;
     const registry = registryFor(object, provider, providers);
@@ -100,7 +114,7 @@ export const registryFor = ({ ref }: PoolObject, named: string, { all }: Pick<Pr
   return Object.fromEntries(keys.flatMap((key) => (Object.hasOwn(all, key) && all[key] ? [[key, all[key].facts]] : [])));
 };
 
-export const namedProvider = ({ spec }: PoolObject): string => {
+const namedProvider = ({ spec }: PoolObject): string => {
   const { provider } = (spec ?? {}) as { readonly provider?: unknown };
   return typeof provider === 'string' && !isPrivate(provider) ? provider : '';
 };

@@ -55,6 +55,14 @@ export class Ownership {
     });
   }
 
+  /** How objects stand to these may be another thing now. Answers those whose conflicts changed by it. */
+  anew(keys: readonly Key[]): readonly ActorId[] {
+    const contested = keys.filter((key) => (this.#contests.get(key)?.ids.size ?? 0) > 1);
+    return this.#change(null, contested, () => {
+      for (const key of contested) this.#decide(key, this.#contests.get(key));
+    });
+  }
+
   /** What the object claims and another one has. */
   conflicts(id: ActorId): Conflicts {
     const claimant = this.#objects.get(id);
@@ -66,12 +74,12 @@ export class Ownership {
   }
 
   /** Runs `change`, and answers all other claimants of the keys that have another owner by it. */
-  #change(id: ActorId, keys: readonly Key[], change: () => void): readonly ActorId[] {
+  #change(id: ActorId | null, keys: readonly Key[], change: () => void): readonly ActorId[] {
     const before = new Map(keys.map((key) => [key, this.#contests.get(key)?.owner]));
     change();
     const passed = [...before].filter(([key, owner]) => this.#contests.get(key)?.owner !== owner);
     const rivals = new Set(passed.flatMap(([key]) => [...(this.#contests.get(key)?.ids ?? [])]));
-    rivals.delete(id);
+    if (id !== null) rivals.delete(id);
     return [...rivals];
   }
 
@@ -99,7 +107,8 @@ export class Ownership {
     if (first) Object.assign(contest, { owner: first.id, standing: first.standing });
   }
 
-  #decide(key: Key, contest: Contest): void {
+  #decide(key: Key, contest: Contest | undefined): void {
+    if (!contest) return;
     const [first] = [...contest.ids].map((id) => this.#claimOf(id, key)).sort(byPrecedence);
     if (first) Object.assign(contest, { owner: first.id, standing: first.standing });
   }

@@ -12,7 +12,7 @@ import { serviceOf } from '../machines/service.ts';
 import { type ActorId, type Address, type BoundAddress, FINALIZER, MOVE_TO, type ObservedAddress } from '../machines/types.ts';
 import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
 import { isNameKey } from '../machines/zone.ts';
-import { addressesIn, Claims, type ClaimsPorts, namedProvider, registryFor } from './claims.ts';
+import { addressesIn, Claims, type ClaimsPorts, registryFor } from './claims.ts';
 import { Groups } from './groups.ts';
 import type { OperatorCredentials } from './operator-credentials.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
@@ -52,6 +52,8 @@ export class ObservedPools {
   readonly #directory: ClaimsPorts['providers'];
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
+  /** What each account listed last in this term, by the key of its provider. */
+  readonly #lists = new Map<string, ReadonlySet<Address>>();
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
   /** What every FloatingIPPool may take of what it lists; its annotation may only say less. */
@@ -67,7 +69,8 @@ export class ObservedPools {
     this.policies = new ObservedPolicies(operatorNamespace, namespaces, credentials);
     this.#adopt = adopt;
     this.#directory = providers;
-    this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell) });
+    const isListed: ClaimsPorts['isListed'] = (key, address) => this.#lists.get(key)?.has(address) ?? false;
+    this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell), isListed });
   }
 
   get all(): ReadonlyMap<ActorId, PoolObject> {
@@ -76,7 +79,7 @@ export class ObservedPools {
 
   /** The key of the provider that an object works with, valid or not; empty for none. */
   providerOf(pool: PoolObject): string {
-    return pool.ref.kind === 'RoutedIP' ? this.policies.providerOf(pool) : namedProvider(pool);
+    return this.#claims.providerOf(pool);
   }
 
   /** Those that work with the provider of this key; those that name none for the empty one. */
@@ -180,12 +183,21 @@ export class ObservedPools {
   /** A term begins with these records: from now on they say who has what. Resolves once it is known of every object. */
   async goBy(recordsOf: ClaimsPorts['recordsOf'], clock: Parameters<typeof inSlices>[1], isOver: () => boolean): Promise<void> {
     this.#recordsOf = recordsOf;
+    this.#lists.clear();
     await inSlices(this.#pools.values(), clock, isOver, (pool) => void this.put(pool));
   }
 
   /** The term of these records is over. */
   forget(recordsOf: ClaimsPorts['recordsOf']): void {
     if (this.#recordsOf === recordsOf) this.#recordsOf = () => null;
+  }
+
+  /** The account of a provider's key lists exactly these, or cannot be read any more. Answers those whose conflicts changed by it. */
+  listed(key: string, addresses: Iterable<Address>): readonly ActorId[] {
+    const former = this.#lists.get(key) ?? new Set<Address>();
+    const present = new Set(addresses);
+    this.#lists.set(key, present);
+    return this.#ownership.anew([...former.symmetricDifference(present)]);
   }
 
   /** Answers the other pools whose conflicts changed by it. */

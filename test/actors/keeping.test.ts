@@ -251,7 +251,6 @@ describe('an address that two RoutedIPs of different classes wait for', () => {
     const world = open();
     world.setClass();
     world.setNode(node('a'));
-    world.address(A);
     for (const namespace of ['other', 'mine']) world.cluster.setService(namespace, 'web', service(['a']));
     const spec = { issuerClass: 'digitalocean', region: 'nyc3', fromSecretsRef: [{ name: 'token' }] };
     const issuer = world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'other', name: 'own', spec });
@@ -261,7 +260,7 @@ describe('an address that two RoutedIPs of different classes wait for', () => {
     const mine = routedIP(world, 'mine', { className: CLASS_NAME, routedIP: A });
     await world.untilReason(mine, 'AddressConflict');
     world.cluster.removePolicy(issuer);
-    await world.stable(mine, 'a', 5 * SECOND);
+    await world.untilReason(mine, 'AddressNotFound', undefined, 5 * SECOND);
   });
 });
 

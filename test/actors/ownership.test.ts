@@ -41,7 +41,8 @@ describe('an address that several objects claim', () => {
   test.each([
     ['the records show in hand', 'one whose status alone says so', 'Holds', 'Bound'],
     ['a status says is in hand', 'an older one that waits', 'Bound', 'Asks'],
-    ['a valid one waits for', 'an older one that is not valid', 'Asks', 'Barred'],
+    ['an account has that lists it', 'an older one whose account does not', 'Asks', 'Unlisted'],
+    ['a valid one waits for', 'an older one that is not valid', 'Unlisted', 'Barred'],
   ] as const)('that %s is not passed to %s', (_, __, own, others) => {
     for (const order of [['young', 'old'] as const, ['old', 'young'] as const]) {
       const ownership = ownershipWith({ young: own, old: others });
@@ -57,6 +58,17 @@ describe('an address that several objects claim', () => {
     standings.young = 'Holds';
     ownership.put('old', object('old', 1), addresses('a'));
     expect(ownership.conflicts('old')).toEqual({ a: 'web/young' });
+  });
+
+  test('passes to a younger one once its account lists it, and only of those that change', () => {
+    const standings: Record<string, Standing> = { young: 'Unlisted', old: 'Unlisted' };
+    const ownership = ownershipWith(standings);
+    for (const id of ['young', 'old']) ownership.put(id, object(id, id === 'old' ? 1 : 2), addresses('a', 'b'));
+    expect(ownership.conflicts('young')).toEqual({ a: 'web/old', b: 'web/old' });
+    standings.young = 'Asks';
+    expect([...ownership.anew(addresses('a', 'c'))].sort()).toEqual(['old', 'young']);
+    expect([ownership.conflicts('young'), ownership.conflicts('old')]).toEqual([{ b: 'web/old' }, { a: 'web/young' }]);
+    expect(ownership.anew(addresses('a'))).toEqual([]);
   });
 
   test('is free for the next one when its owner no longer claims it, and when it goes', () => {
@@ -119,7 +131,8 @@ function swept(claims: ReadonlyMap<string, Claimed>, standings: Standings): Read
             createdAt,
             tie: ref.uid,
             has: standings[id] === 'Holds',
-            mayGain: standings[id] === 'Asks',
+            mayGain: standings[id] !== 'Barred',
+            lists: standings[id] !== 'Unlisted',
           }),
         ),
     );
@@ -136,7 +149,7 @@ test('any order of observations comes to what a sweep over all objects says, and
     id: fc.constantFrom('p', 'q', 'r', 's'),
     uid: fc.constantFrom('1', '2'),
     createdAt: fc.integer({ min: 0, max: 3 }),
-    standing: fc.constantFrom<Standing>('Holds', 'Asks', 'Asks'),
+    standing: fc.constantFrom<Standing>('Holds', 'Asks', 'Asks', 'Unlisted'),
     addresses: fc.oneof(fc.constant(null), fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 4 })),
   });
   fc.assert(
@@ -164,7 +177,7 @@ test('any order of observations comes to what a sweep over all objects says, and
 test('the order in which objects are observed decides nothing', () => {
   const claim = fc.record({
     createdAt: fc.integer({ min: 0, max: 2 }),
-    standing: fc.constantFrom<Standing>('Holds', 'Bound', 'Asks', 'Barred'),
+    standing: fc.constantFrom<Standing>('Holds', 'Bound', 'Asks', 'Unlisted', 'Barred'),
   });
   fc.assert(
     fc.property(fc.array(claim, { minLength: 2, maxLength: 6 }), fc.infiniteStream(fc.nat()), (claims, keys) => {

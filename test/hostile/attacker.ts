@@ -321,7 +321,8 @@ export class PlayedAttacker implements Played<AttackHappening> {
     const bound = boundAddress(object.status);
     const own = routedIP ?? bound;
     const { createdAt, deleting } = object;
-    return [{ ref, createdAt, deleting, addresses: [...ips, ...(own ? [own] : [])], ...(bound && { bound }) }];
+    const isUnlisted = ref.kind === 'RoutedIP' && (!this.#ofClass.has(ref.uid) || this.#stage.history.routed?.jobs !== undefined);
+    return [{ ref, createdAt, deleting, addresses: [...ips, ...(own ? [own] : [])], ...(bound && { bound }), isUnlisted }];
   }
 
   #note(rule: AttackRule, text: string): void {

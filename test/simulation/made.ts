@@ -20,6 +20,8 @@ export interface Claimant {
   readonly addresses: readonly Address[];
   /** What a RoutedIP has got by its status, whatever it names: people read there which address was made for it. */
   readonly bound?: Address;
+  /** Nobody can list what there is where it works: its account is read by nobody, or Jobs find what they are asked for. */
+  readonly isUnlisted?: boolean;
 }
 
 /** The addresses of the account: those that stand there at first, that people make, and that the operator makes. */
@@ -81,11 +83,12 @@ export class Made {
   /** What each asks for, and has by its status. */
   claiming(): readonly Claiming<string>[] {
     const { cluster } = this.#stage.world;
-    return this.claimants().map(({ ref, createdAt, addresses }) => ({
+    return this.claimants().map(({ ref, createdAt, addresses, isUnlisted }) => ({
       id: ref.uid,
       createdAt,
       addresses,
       has: shownBy(cluster.pool(ref)),
+      lists: isUnlisted ? [] : addresses.filter((address) => this.isThere(address)),
     }));
   }
 

@@ -11,12 +11,16 @@ export interface Asking<Id> {
   readonly has: boolean;
   /** His spec is valid, and he is not being deleted. */
   readonly mayGain?: boolean;
+  /** His account has it. */
+  readonly lists?: boolean;
 }
 
-/** The rule as a person would say it: whoever has it keeps it, of several the oldest; of those who have nothing the oldest that may gain it; null for nobody. */
+/** The rule as a person would say it: whoever has it keeps it, of several the oldest; of those who have nothing the oldest that may gain it, and first those whose account has
+ *  it; null for nobody. */
 export function ownerOf<Id>(asking: readonly Asking<Id>[]): Id | null {
   const oldestFirst = [...asking].sort((a, b) => a.createdAt - b.createdAt || ((a.tie ?? '') < (b.tie ?? '') ? -1 : 1));
-  const owner = oldestFirst.find(({ has }) => has) ?? oldestFirst.find(({ mayGain = true }) => mayGain);
+  const gaining = oldestFirst.filter(({ mayGain = true }) => mayGain);
+  const owner = oldestFirst.find(({ has }) => has) ?? gaining.find(({ lists = true }) => lists) ?? gaining[0];
   return owner?.id ?? null;
 }
 
@@ -26,6 +30,8 @@ export interface Claiming<Id> {
   readonly createdAt: number;
   readonly addresses: readonly Address[];
   readonly has: readonly Address[];
+  /** Those of them that its account has. */
+  readonly lists: readonly Address[];
 }
 
 /** Whose each address is that somebody asks for. */
@@ -35,7 +41,9 @@ export const ownersOf = <Id>(claiming: readonly Claiming<Id>[]): ReadonlyMap<Add
       .flatMap(({ addresses }) => addresses)
       .flatMap((address) => {
         const all = claiming.filter(({ addresses }) => addresses.includes(address));
-        const owner = ownerOf(all.map(({ id, createdAt, has }) => ({ id, createdAt, has: has.includes(address) })));
+        const owner = ownerOf(
+          all.map(({ id, createdAt, has, lists }) => ({ id, createdAt, has: has.includes(address), lists: lists.includes(address) })),
+        );
         return owner === null ? [] : [[address, owner] as const];
       }),
   );

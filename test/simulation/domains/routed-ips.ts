@@ -95,18 +95,22 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
 
   /** Those that are there, and what their classes let them take. */
   adopting(): readonly Owner[] {
-    const { policies, history } = this.#stage;
+    const { policies } = this.#stage;
     return this.#plans.flatMap(({ ref, policy }) =>
       ref
         ? [
             {
               ref,
               mayTake: (policies?.adoptionOf(policy) ?? 'Any') === 'Any',
-              isByJobs: policy === 0 && history.routed?.jobs !== undefined,
+              isByJobs: this.#isByJobs(policy),
             },
           ]
         : [],
     );
+  }
+
+  #isByJobs(policy: number): boolean {
+    return policy === 0 && this.#stage.history.routed?.jobs !== undefined;
   }
 
   /** Those that are there. */
@@ -243,14 +247,16 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
     plan.ref = this.#stage.world.cluster.setPool({ kind: 'RoutedIP', namespace: 'web', name: plan.name, spec });
   }
 
-  #claimant({ ref, service }: RoutedNow): readonly PlayedRoutedIP[] {
+  #claimant({ ref, service, policy }: RoutedNow): readonly PlayedRoutedIP[] {
     const object = ref && this.#stage.world.cluster.pool(ref);
     if (!object) return [];
     const { routedIP } = object.spec as { readonly routedIP?: Address };
     const bound = boundAddress(object.status);
     const own = routedIP ?? bound;
     const { createdAt, deleting } = object;
-    return [{ ref, createdAt, deleting, addresses: own ? [own] : [], ...(bound && { bound }), service: serviceName(service) }];
+    const isUnlisted = this.#isByJobs(policy);
+    const addresses = own ? [own] : [];
+    return [{ ref, createdAt, deleting, addresses, ...(bound && { bound }), isUnlisted, service: serviceName(service) }];
   }
 }
 

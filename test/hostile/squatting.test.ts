@@ -1,0 +1,58 @@
+import { describe, expect } from 'vitest';
+import { test } from '../actors/routed-test.ts';
+import { CLASS_NAME, MINUTE, type RoutedWorld, service } from '../actors/routed-world.ts';
+import { node, PROVIDER } from '../support/world.ts';
+import { accountOf, type Holds, secretKey } from './accounts.ts';
+
+const FREE = '203.0.113.70';
+
+/** Somebody in another namespace asks for a free address before anybody else does: by an issuer of his own, or by the class. */
+async function squatted(world: RoutedWorld, asks: Readonly<Record<string, unknown>>) {
+  world.setClass();
+  world.setNode(node('a'), node('b'));
+  world.setWeb('shop', ['a', 'b']);
+  world.cluster.setService('evil', 'any', service(['a', 'b']));
+  world.address(FREE);
+  const spec = { serviceRef: { serviceName: 'any' }, routedIP: FREE, ...asks };
+  const squatter = world.cluster.setPool({ kind: 'RoutedIP', namespace: 'evil', name: 'squatter', spec });
+  const process = await world.leader();
+  await world.clock.advance(MINUTE);
+  expect(world.statusOf(squatter).assignedNode).toBeUndefined();
+  return { squatter, process };
+}
+
+const issuer = (namespace: string) => ({
+  ...{ kind: 'RoutedIPIssuer', namespace, name: 'own' },
+  spec: { issuerClass: PROVIDER, region: 'nyc3', fromSecretsRef: [{ name: 'own' }] },
+});
+
+describe('an address that somebody names first who has not got it', () => {
+  test.for<Holds>(['refused', 'foreign'])(
+    'is for whoever’s account has it, though it is the older one that asks: token %s',
+    async (holds, { open }) => {
+      const world = open();
+      world.begins = ({ providers }) => providers.set(secretKey('evil', 'own'), accountOf(holds, world));
+      world.cluster.setPolicy(issuer('evil'));
+      const { squatter, process } = await squatted(world, { issuerRef: { name: 'own' } });
+      const shop = world.setRoutedIP('shop', { routedIP: FREE });
+      await world.stable(shop);
+      expect(world.reasonOf(squatter)).toBe(holds === 'refused' ? 'ProviderUnread' : 'AddressConflict');
+      await world.restart(process);
+      await world.clock.advance(10 * MINUTE);
+      expect(world.reasonOf(shop)).toBe('Assigned');
+    },
+  );
+
+  test('is no less for the account of an issuer than for that of the class', async ({ open }) => {
+    const world = open();
+    world.begins = ({ providers }) => {
+      providers.set(secretKey('web', 'own'), { facts: world.facts, provider: world.provider.process() });
+      providers.set(PROVIDER, accountOf('foreign', world));
+    };
+    world.cluster.setPolicy(issuer('web'));
+    const { squatter } = await squatted(world, { className: CLASS_NAME });
+    const shop = world.setRoutedIP('shop', { className: null, issuerRef: { name: 'own' }, routedIP: FREE });
+    await world.stable(shop);
+    expect(world.reasonOf(squatter)).toBe('AddressConflict');
+  });
+});
