@@ -1,7 +1,7 @@
 import { parseAddress } from '../machines/address.ts';
 import { checkRoutedIP } from '../machines/exposure.ts';
 import { asRecord, InvalidSpec } from '../machines/fields.ts';
-import { shownAddresses, showsName, standingTo, standingToName } from '../machines/holdings.ts';
+import { keptInPause, shownAddresses, showsName, standingTo, standingToName } from '../machines/holdings.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import { refusedNow } from '../machines/operator-credentials.ts';
 import { addressActor, listed, type PoolContext, recordSetActor } from '../machines/pool.ts';
@@ -56,7 +56,8 @@ export class Claims {
     const records = this.#recordsOf(id, object);
     const bound = boundTo(id, object, records);
     const asked = this.#ports.policies.takesFromGroup(object) ? [] : [...addressesIn(object), ...namesIn(object)];
-    const keys = new Set([...asked, ...(bound ? [bound] : [])]);
+    const pool = poolIn(id, records);
+    const keys = new Set([...asked, ...(bound ? [bound] : []), ...(pool ? keptInPause(pool) : [])]);
     const former = formerKeys(id, object, records).filter((key) => !keys.has(key));
     return former.length === 0 || this.#isValid(id, object, records) ? keys : keys.union(new Set(former));
   }

@@ -25,6 +25,10 @@ export function isWithheld(context: Pick<PoolContext, 'spec' | 'exposed'>, { ado
   return adoption === 'Never' || (adoption === 'Unassigned' && adopts !== 'Free');
 }
 
+/** The provider has told of the address, and nothing says that it is to stay where it is. */
+export const isTaken = (context: Pick<PoolContext, 'spec' | 'exposed'>, member: Pick<Member, 'adopts'>): boolean =>
+  member.adopts !== 'Unseen' && !isWithheld(context, member);
+
 /** Where an address that starts is, as far as it was never the pool's own. */
 export function foundAt({ remembered, provided }: PoolContext, address: Address, origin: AddressContext['origin']): Pick<Member, 'adopts'> {
   if (isOwn({ origin, epoch: 0, ...remembered[address] })) return {};

@@ -1,10 +1,11 @@
-import { isWithheld } from './adoption.ts';
+import { isTaken } from './adoption.ts';
 import type { Effect, FirewallPolicy, RetirePolicy, SpecObserved } from './events.ts';
 import { checkRoutedIP, type RoutedIPFact, reclaimOf, sourceOf } from './exposure.ts';
+import type { Member } from './grants.ts';
 import { isPaused } from './marks.ts';
 import { accountOf } from './policy.ts';
 import type { Exposed, Next, PoolContext } from './pool.ts';
-import { entries, listed, next, tell } from './pool.ts';
+import { entries, listed, next, tell, wanted } from './pool.ts';
 import { isPrivate } from './provider-key.ts';
 import { servicePorts } from './service-ports.ts';
 import { unsupported } from './serving-nodes.ts';
@@ -186,11 +187,15 @@ export function isLeftOver(context: PoolContext): boolean {
   return made !== undefined && hasOther(context, made);
 }
 
-/** A RoutedIP works for good with the address that it has, unless that is not taken. What is only given back is not what it has. */
+/** A RoutedIP works for good with the address that it asks for and has, once the provider has told of it, unless that is not taken. What is only given back is not what
+ *  it has. */
 export function bindTaken(context: PoolContext): PoolContext {
-  const [only] = entries(context.members).flatMap(([address, member]) => (member.retiring || isWithheld(context, member) ? [] : [address]));
+  const only = context.exposed && wanted(context).find((address) => isHad(context, context.members[address]));
   return only ? bind(context, only) : context;
 }
+
+const isHad = (context: PoolContext, member: Member | undefined): boolean =>
+  member !== undefined && !member.retiring && isTaken(context, member);
 
 /** The address that this RoutedIP works with from now on, for good. */
 export const bind = (context: PoolContext, address: Address): PoolContext =>

@@ -1,7 +1,9 @@
 import { parseAddress } from './address.ts';
+import { isOwn } from './adoption.ts';
 import type { AddressContext } from './ip-context.ts';
 import type { ObjectRef } from './jobs.ts';
-import type { PoolContext } from './pool.ts';
+import { isPaused } from './marks.ts';
+import { entries, listed, type PoolContext } from './pool.ts';
 import type { Standing } from './precedence.ts';
 import type { RecordSetContext } from './record-set.ts';
 import { type Address, fieldsOf } from './types.ts';
@@ -11,11 +13,8 @@ import { nameKey } from './zone.ts';
 
 /** How a pool stands to an address by its own records. It holds one for which it has been granted a node, or which it has made, and which it has not given up since; a
  *  RoutedIP every one that it runs. For others that it runs it waits, whatever has become of its spec. Null when the records do not say. */
-export function standingTo(
-  { members, acquiring, exposed, deleted, remembered }: PoolContext,
-  of: AddressContext | undefined,
-  address: Address,
-): Standing | null {
+export function standingTo(context: PoolContext, of: AddressContext | undefined, address: Address): Standing | null {
+  const { members, acquiring, exposed, deleted, remembered } = context;
   const member = members[address];
   if (!member && exposed === null && [acquiring.unpublished, ...acquiring.published].includes(address)) return 'Holds';
   // Of one that is deleted all is being taken off; nobody else is to have it before that is done.
@@ -24,8 +23,17 @@ export function standingTo(
   if (exposed?.bound === address && (!member || isGivenUp)) return 'Bound';
   if (!member) return remembered[address]?.shown ? 'Bound' : null;
   if (isGivenUp) return null;
-  return exposed?.bound === address || member.node || (of && (of.epoch > 0 || of.origin === 'Created')) ? 'Holds' : 'Asks';
+  const holds = exposed?.bound === address || member.node || (of && (isOwn(of) || of.inDoubtUntil !== null));
+  if (holds) return 'Holds';
+  return isLeftOver(context, address) ? 'Barred' : 'Asks';
 }
+
+/** A pool gives nothing up while it is paused: it has an address that it does not ask for any more, and keeps nobody from it unless it holds it. */
+const isLeftOver = (context: PoolContext, address: Address): boolean => isPaused(context) && !listed(context).includes(address);
+
+/** The addresses that a paused pool may have besides those that it asks for. */
+export const keptInPause = (context: PoolContext): readonly Address[] =>
+  isPaused(context) ? entries(context.members).flatMap(([address, { retiring }]) => (retiring ? [] : [address])) : [];
 
 /** An entry of a FloatingIPPool's status says that the address was on a node for the pool, or was made for it. */
 export const showsAddress = ({ nodeName, epoch, origin }: Readonly<Record<string, unknown>>): boolean =>

@@ -51,12 +51,12 @@ const startOf = (context: PoolContext): Start => ({
 
 const originIn = ({ created }: Start, address: Address): AddressInput['origin'] => (created.has(address) ? 'Created' : 'Found');
 
-const memberless = (context: PoolContext, address: Address): boolean => context.members[address] === undefined;
-
 /** Starts an address for each one wanted, retires those not wanted any more, unless the pool is paused. Does nothing before the provider was read. */
 export function staff(input: PoolContext | Next): Next {
   const { context, effects } = 'context' in input ? input : next(input);
-  if (!isPrimed(context) || !context.spec || context.deleted) return next(context, effects);
+  if (!context.spec || context.deleted) return next(context, effects);
+  const isLost = (address: Address): boolean => context.conflicts[address] !== undefined;
+  if (!isPrimed(context)) return retired(context, isLost, effects);
   const goal = new Set(Object.keys(context.members).length === 0 || context.provider === context.spec.provider ? wanted(context) : []);
   const members: Record<Address, Member> = { ...context.members };
   const added: Effect[] = [];
@@ -64,7 +64,7 @@ export function staff(input: PoolContext | Next): Next {
   const start = startOf(context);
   const towards = new Set(Object.values(members).flatMap((member) => member.node?.name ?? member.toward ?? []));
   for (const address of stayersFirst(context, new Set([...goal, ...inDoubt(context)]))) {
-    if (!memberless(context, address) || start.claimed.has(addressClaim(address))) continue;
+    if (context.members[address] || start.claimed.has(addressClaim(address))) continue;
     const toward = towardOf(context, address, start, towards);
     const contest = restedUntil(context.remembered[address]?.contendedUntil, context.spec.contention);
     members[address] = {
@@ -76,15 +76,17 @@ export function staff(input: PoolContext | Next): Next {
     rank += 1;
     added.push(spawned(context, address, { ...start, toward }));
   }
-  // What others have is left to them during a pause, too: it was never its own.
-  const isLeft = (address: Address): boolean => !isPaused(context) || context.conflicts[address] !== undefined;
-  const retired = entries(members).filter(([address, member]) => !goal.has(address) && !member.retiring && isLeft(address));
-  for (const [address, member] of retired) {
-    members[address] = { ...member, retiring: true, ready: false };
-    added.push(tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
-  }
-  const staffed = { ...context, members, nextRank: rank, provider: providerOfMembers(context, context.spec), provided: {}, remembered: {} };
-  return next(bindTaken(staffed), [...effects, ...added, ...givenBack({ ...context, members })]);
+  const left = retired({ ...context, members }, (address) => !goal.has(address) && (!isPaused(context) || isLost(address)));
+  const staffed = { ...left.context, nextRank: rank, provider: providerOfMembers(context, context.spec), provided: {}, remembered: {} };
+  return next(bindTaken(staffed), [...effects, ...added, ...left.effects, ...givenBack({ ...context, members })]);
+}
+
+/** What others have is left to them during a pause and while the spec is not valid, too: it was never its own. */
+function retired(context: PoolContext, isLeft: (address: Address) => boolean, effects: readonly Effect[] = []): Next {
+  const left = entries(context.members).filter(([address, { retiring }]) => !retiring && isLeft(address));
+  const members = Object.fromEntries(left.map(([address, member]) => [address, { ...member, retiring: true, ready: false }]));
+  const told = left.map(([address]) => tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
+  return next(left.length > 0 ? { ...context, members: { ...context.members, ...members } } : context, [...effects, ...told]);
 }
 
 /** After the records were lost: an assign of an address may be under way that the spec has not listed any more since. It is started for no other purpose than to keep the

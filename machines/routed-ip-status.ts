@@ -1,4 +1,4 @@
-import { adoptionProblem, isWithheld } from './adoption.ts';
+import { adoptionProblem, isTaken } from './adoption.ts';
 import { isUntilChanged, UNTIL_CHANGED } from './backoff.ts';
 import { firewallOf } from './firewall-id.ts';
 import { isFromGroup } from './group-address.ts';
@@ -57,9 +57,7 @@ export function routedIPStatus(view: RoutedIPView): Fields {
   const entry = found ? ips[found.address] : undefined;
   // What it does not take it has not got: a rebuild would have it for good.
   const address =
-    found && (found.address === context.exposed?.bound || !isWithheld(context, context.members[found.address] ?? {}))
-      ? found.address
-      : null;
+    found && (found.address === context.exposed?.bound || isTaken(context, context.members[found.address] ?? {})) ? found.address : null;
   return present({
     routedIP: address,
     addressOrigin: address && originOf(context, address),
