@@ -13,10 +13,14 @@ export const isUnconfirmed = (record: ActorRecord, id: ActorId): boolean => {
 const isUnassigned = ({ snapshot: { value } }: ActorRecord): boolean =>
   typeof value === 'object' && value !== null && 'Unassigned' in value;
 
+/** How a call ends that may take effect, or has. What the provider has refused is under way for nobody: it was sent for a grant that was given back. */
+const NOT_REFUSED: ReadonlySet<string> = new Set(['sent', 'ok', 'lost', 'hung']);
+
 /** A call of the assign that the record waits for has been sent since, virtual ms. */
 export const isSentSince = (since: number, { snapshot }: ActorRecord, writes: readonly LoggedCall[]): boolean => {
   const { address, elected } = snapshot.context as unknown as AddressContext;
   return writes.some(
-    ({ verb, args, at }) => verb === 'assignRoutedIP' && at >= since && args[0] === address && args[1] === elected?.providerID,
+    ({ verb, args, at, result }) =>
+      verb === 'assignRoutedIP' && at >= since && args[0] === address && args[1] === elected?.providerID && NOT_REFUSED.has(result),
   );
 };
