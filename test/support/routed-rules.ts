@@ -10,6 +10,7 @@ import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
 import { LedRoutedIPs } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
+import { markedFor, nodesOf } from './under-way.ts';
 import { nodeNameOf, type World } from './world.ts';
 
 /** What must hold at every moment of RoutedIPs, their addresses and the marks of their holders. */
@@ -29,8 +30,6 @@ const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 
 /** The nodes that it holds, or is to get. */
-const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [elected, assigned].flatMap((node) => node?.name ?? []);
-
 /** Looks at every turn, at every call that makes, moves or deletes an address, and at every object that goes. */
 export class RoutedRules {
   readonly firewalls: FirewallRules;
@@ -174,7 +173,7 @@ export class RoutedRules {
   async #confirmUnmarked(actor: ActorId, node: string): Promise<void> {
     const stored = await this.#world.store.load(actor.split('/', 3).join('/')).catch(() => null);
     const record = stored?.records[actor];
-    if (stored && (!record || contextOf(record).retiring !== null || !nodesOf(contextOf(record)).includes(node))) return;
+    if (stored && (!record || contextOf(record).retiring !== null || !markedFor(record).includes(node))) return;
     this.#note('keeps its mark while it holds', `${node} bears no mark any more, and holds ${actor}`);
   }
 

@@ -24,3 +24,14 @@ export const isSentSince = (since: number, { snapshot }: ActorRecord, writes: re
       verb === 'assignRoutedIP' && at >= since && args[0] === address && args[1] === elected?.providerID && NOT_REFUSED.has(result),
   );
 };
+
+/** Where the address is, or is to come. */
+export const nodesOf = ({ elected, assigned }: Pick<AddressContext, 'elected' | 'assigned'>): readonly string[] =>
+  [elected, assigned].flatMap((node) => node?.name ?? []);
+
+/** The nodes that bear a mark for the address. One that is being marked gets its mark before anything is sent, whoever has taken one off before: somebody who led until the Lease
+ *  was deleted, and has not heard of that. */
+export const markedFor = ({ snapshot, waiting }: ActorRecord): readonly string[] => {
+  const { elected, assigned } = snapshot.context as unknown as AddressContext;
+  return nodesOf({ elected: waiting.elect ? null : elected, assigned });
+};
