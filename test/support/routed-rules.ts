@@ -10,6 +10,7 @@ import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
 import { LedRoutedIPs } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
+import { SentCreations } from './sent-calls.ts';
 import { markedFor, nodesOf } from './under-way.ts';
 import { nodeNameOf, type World } from './world.ts';
 
@@ -251,10 +252,11 @@ export class RoutedRules {
   #watchCloud(): void {
     const { cloud } = this.#world.provider;
     asksToDelete(this.#world.provider, (address, isSent) => this.#checkDeletion(address, isSent));
+    const creations = new SentCreations(this.#world.provider, () => this.#creating());
     const { create, assign, delete: remove, removeByHand } = cloud;
     cloud.create = (region) => {
       const address = create.call(cloud, region);
-      this.#noteMade(address);
+      this.#noteMade(address, creations.makers());
       return address;
     };
     cloud.assign = (address, node) => {
@@ -271,10 +273,9 @@ export class RoutedRules {
     };
   }
 
-  #noteMade(address: Address): void {
-    this.#refresh();
+  #noteMade(address: Address, makers: readonly ObjectRef[]): void {
     this.#deleted.delete(address);
-    for (const ref of this.#creating()) {
+    for (const ref of makers) {
       const made = (this.#made.get(ref.uid) ?? new Set()).add(address);
       this.#made.set(ref.uid, made);
       this.#madeFor.set(address, [...(this.#madeFor.get(address) ?? []), ref]);
@@ -374,6 +375,7 @@ export class RoutedRules {
 
   /** Those for which a call may be under way: as records say, or, without these, statuses. What a list has told of nobody waits for. A Job says for whom it makes one. */
   #creating(): readonly ObjectRef[] {
+    this.#refresh();
     const records = [...this.#world.invariants.records].filter(([actor, { chart }]) => chart === 'pool' && actor.startsWith('rip/'));
     const contexts = records.map(([, { snapshot }]) => snapshot.context as unknown as PoolContext);
     if (this.#making !== null) return this.#refsOf(this.#making, contexts);
