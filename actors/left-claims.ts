@@ -7,10 +7,11 @@ import type { ActorId } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord } from './ports.ts';
+import { isUndone } from './rebuilding.ts';
 
 interface Known {
   readonly cells: ReadonlyMap<ActorId, { readonly records: ReadonlyMap<ActorId, ActorRecord> }>;
-  readonly objects: ReadonlyMap<ActorId, Pick<PoolObject, 'ref' | 'status'>>;
+  readonly objects: ReadonlyMap<ActorId, PoolObject>;
 }
 
 /** Gives back what is claimed of firewalls for addresses that nobody runs any more, or ever will: whoever was to say so may have ended with all that was left to send. */
@@ -29,6 +30,7 @@ function isLeft(claimant: ActorId, { cells, objects }: Known): boolean {
   if (records?.has(claimant)) return false;
   const pool = records?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
   const object = objects.get(id);
+  if (object && isUndone(object)) return true;
   const remembered = pool && (!object || object.ref.uid === pool.ref.uid) ? Object.keys(pool.remembered) : [boundAddress(object?.status)];
   return !remembered.some((address) => `${id}/ip/${address}` === claimant);
 }

@@ -1,4 +1,4 @@
-import { asked, type RoutedIPFact } from '../machines/exposure.ts';
+import { asked, type Exposure, type RoutedIPFact, reclaimOf } from '../machines/exposure.ts';
 import { barredBy } from '../machines/namespaces.ts';
 import type { CredentialsRefusal } from '../machines/operator-credentials.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
@@ -144,6 +144,12 @@ export class ObservedPolicies {
     };
   }
 
+  /** What a class, or an issuer of that namespace, says of addresses whose RoutedIP is gone; null where it says nothing that is valid. */
+  reclaimBy({ kind, name }: Exposure['source'], namespace: string): ReturnType<typeof reclaimOf> {
+    const policy = this.#policies.get(policyName({ kind, name, namespace: kind === CLASS ? '' : namespace }));
+    return policy ? reclaimOf({ policy: this.#asPolicy(policy), operatorNamespace: this.#operatorNamespace }) : null;
+  }
+
   /** Why a FloatingIPPool or a NodeDNSRecordSet may not work with the operator's credentials, its only ones; null when it may. */
   refusalOfPool({ ref: { kind, namespace, name } }: PoolObject): CredentialsRefusal | null {
     return this.#credentials.areConfined ? this.#credentials.refusalOf({ what: `${kind} ${namespace}/${name}`, namespace }) : null;
@@ -249,7 +255,8 @@ export class ObservedPolicies {
 const className = (name: string): string => `${CLASS} ${name}`;
 
 /** Names a class or an issuer among all of them. */
-export const policyName = ({ kind, namespace, name }: PoolObject['ref']): string => `${kind} ${namespace}/${name}`;
+export const policyName = ({ kind, namespace, name }: Pick<PoolObject['ref'], 'kind' | 'namespace' | 'name'>): string =>
+  `${kind} ${namespace}/${name}`;
 
 const oldestByName = (classes: readonly PoolObject[]): ReadonlyMap<string, PoolObject> =>
   new Map(classes.toSorted((a, b) => byAge(aged(b), aged(a))).map((policy) => [classNameOf(policy), policy]));

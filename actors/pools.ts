@@ -134,11 +134,15 @@ export class ObservedPools {
     return new Set(others.flatMap(([, object]) => [...addressesIn(object), boundAddress(object.status) ?? []].flat()));
   }
 
-  /** A RoutedIP is deleted, and its class says that the address stays which it has got. */
+  /** A RoutedIP is deleted, and its class says that the address stays which it has got. Of one that went without our leave only the records of whoever leads tell. */
   retains(id: ActorId, address: Address): boolean {
     const object = this.#pools.get(id);
-    if (object?.ref.kind !== 'RoutedIP' || !object.deleting || boundAddress(object.status) !== address) return false;
-    return reclaimOf(this.policies.factOf(object)) === 'Retain';
+    if (object?.ref.kind === 'RoutedIP' && object.deleting && boundAddress(object.status) === address)
+      return reclaimOf(this.policies.factOf(object)) === 'Retain';
+    const { ref, spec, exposed } = this.#poolOf(id) ?? {};
+    const source = spec?.exposes?.source;
+    if (!ref || !source || object?.ref.uid === ref.uid || exposed?.bound !== address) return false;
+    return this.policies.reclaimBy(source, ref.namespace) === 'Retain';
   }
 
   /** The same, with where it is as far as the nodes of the cluster tell. */
@@ -165,8 +169,11 @@ export class ObservedPools {
 
   /** The key of the provider at which an address is being made for a RoutedIP that has a class of another one by now; null for none. */
   createsAt(id: ActorId): string | null {
-    const context = this.#recordsOf(id)?.get(id)?.snapshot.context as PoolContext | undefined;
-    return context?.acquiring.by?.provider ?? null;
+    return this.#poolOf(id)?.acquiring.by?.provider ?? null;
+  }
+
+  #poolOf(id: ActorId): PoolContext | undefined {
+    return this.#recordsOf(id)?.get(id)?.snapshot.context as PoolContext | undefined;
   }
 
   /** What the spec of an object would be where the creation was begun that its status tells of; null when that is where it works now, or when nobody can be asked there. */

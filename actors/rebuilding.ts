@@ -1,7 +1,7 @@
 import { isFirewall } from '../machines/firewall-id.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { PoolContext, PoolInput, RememberedPool } from '../machines/pool.ts';
-import { type Doubt, nothingRemembered, rememberedPool, termIn, withDoubts } from '../machines/rebuild.ts';
+import { type Doubt, nothingRemembered, rememberedPool, termIn, withClaimed, withDoubts } from '../machines/rebuild.ts';
 import { rememberedRoutedIP } from '../machines/rebuild-routed-ip.ts';
 import { type ActorId, type Address, FINALIZER } from '../machines/types.ts';
 import type { PoolSpec } from '../machines/validate.ts';
@@ -28,6 +28,10 @@ interface Former {
   readonly by: PoolSpec | null;
   /** Assigns that may be under way. */
   readonly doubts: ReadonlyMap<Address, Doubt>;
+  /** Firewalls of which something is claimed for its addresses. */
+  readonly claimed: ReadonlyMap<Address, readonly ActorId[]>;
+  /** The address that a RoutedIP has got; null for none. */
+  readonly bound: Address | null;
 }
 
 /** What takes the place of the records of a cell that is rebuilt: a pool that begins anew with what its status says, a pool without an object that is only to end, or a firewall
@@ -59,10 +63,11 @@ export const isUndone = ({ ref, deleting, marks }: PoolObject): boolean =>
 
 /** A status tells of a creation before anything is sent, and until it is known what came of that: records that do not fit may be older. But FLIPOP's own definition lets
  *  none tell of it, nor of a term. A status of a later term tells of assigns that are newer than those of the records. */
-function withFormer(told: RememberedPool, { term, by, doubts, ...former }: Former, status: unknown): RememberedPool {
+function withFormer(told: RememberedPool, { term, by, doubts, claimed, ...former }: Former, status: unknown): RememberedPool {
   const intent = told.intent ?? (termIn(status) > 0 ? null : former.intent);
   const isSame = by !== null && intent?.listedAt === former.intent?.listedAt;
-  const remembered = { ...told, intent, ...(isSame && { by }) };
+  const bound = told.bound ?? former.bound;
+  const remembered = withClaimed({ ...told, intent, ...(isSame && { by }), ...(bound && { bound }) }, claimed);
   return termIn(status) > term ? remembered : withDoubts(remembered, doubts, told.inDoubtUntil);
 }
 
@@ -72,19 +77,22 @@ function formerInput(cell: ActorId, records: StoredCell['records'], term: number
   if (uid === undefined) return null;
   const object = ports.pools.all.get(cell);
   const creation = { intent: intentIn(context), by: begunIn(context, ports) };
+  const claimed = new Map([...rememberedClaims(context), ...Object.values(records).flatMap(claimsIn)]);
   if (object?.ref.uid === uid) {
     const doubts = new Map([...rememberedDoubts(context), ...Object.values(records).flatMap(doubtIn)]);
-    return isUndone(object) ? null : poolInput(object, ports, { term, ...creation, doubts });
+    return isUndone(object)
+      ? null
+      : poolInput(object, ports, { term, ...creation, doubts, claimed, bound: context.exposed?.bound ?? null });
   }
-  return ports.isGone(cell, uid) ? endingInput(cell, context, creation, ports) : null;
+  return ports.isGone(cell, uid) ? endingInput(cell, context, { ...creation, claimed }, ports) : null;
 }
 
-/** A pool that is only to end, or a RoutedIP that somebody has let go: it knows which addresses it had, so that no node goes on to bear them, and the creation that it had begun.
- *  It claims no node and sends nothing: others may have decided about these addresses since. */
+/** A pool that is only to end, or a RoutedIP that somebody has let go: it knows which addresses it had, so that no node goes on to bear them, what it claims of firewalls, and the creation
+ *  that it had begun. It claims no node and sends nothing: others may have decided about these addresses since. */
 function endingInput(
   id: ActorId,
   context: Partial<PoolContext>,
-  { intent, by }: Pick<Former, 'intent' | 'by'>,
+  { intent, by, claimed }: Pick<Former, 'intent' | 'by' | 'claimed'>,
   ports: RebuildPorts,
 ): PoolInput | null {
   const { ref, since = 0, members = {}, left = [], remembered = {}, spec, provider = '' } = context;
@@ -96,7 +104,7 @@ function endingInput(
     ref,
     since,
     ...known(by?.provider ?? provider, ports),
-    remembered: nothingRemembered({ intent, ...(by && { by }), inDoubtUntil, addresses }),
+    remembered: withClaimed(nothingRemembered({ intent, ...(by && { by }), inDoubtUntil, addresses }), claimed),
   };
 }
 
@@ -130,4 +138,18 @@ function doubtIn(record: ActorRecord): Doubted {
 const rememberedDoubts = ({ remembered = {} }: Partial<PoolContext>): Doubted =>
   (Object.entries(remembered) as [Address, PoolContext['remembered'][Address]][]).flatMap(([address, { epoch, inDoubtUntil, toward }]) =>
     inDoubtUntil === null ? [] : [[address, { epoch, ...(toward !== undefined && { toward }) }] as const],
+  );
+
+type Claimed = readonly (readonly [Address, readonly ActorId[]])[];
+
+/** Of which firewalls something is claimed for the address of a record. */
+function claimsIn(record: ActorRecord): Claimed {
+  const { address, claimed = [] } = contextOf<AddressContext>(record);
+  return record.chart === 'ip' && address && claimed.length > 0 ? [[address, claimed]] : [];
+}
+
+/** The same of addresses that were not told of yet what the pool remembers. */
+const rememberedClaims = ({ remembered = {} }: Partial<PoolContext>): Claimed =>
+  (Object.entries(remembered) as [Address, PoolContext['remembered'][Address]][]).flatMap(([address, { claimed = [] }]) =>
+    claimed.length > 0 ? [[address, claimed] as const] : [],
   );

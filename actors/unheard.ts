@@ -1,5 +1,6 @@
 import type { FirewallContext } from '../machines/firewall.ts';
 import { union } from '../machines/firewall.ts';
+import { onlyKept } from '../machines/firewall-claims.ts';
 import { bothDoubts, type FirewallDoubt } from '../machines/firewall-doubt.ts';
 import type { ActorId } from '../machines/types.ts';
 import { expectUnheard, type ZoneContext } from '../machines/zone.ts';
@@ -13,6 +14,7 @@ import { begin } from './step.ts';
 /** What was decided before the store went, or while it was away, may be done to a firewall or a zone when nobody hears of it any more. */
 
 type Cells = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
+type Claims = FirewallContext['claims'];
 
 /** Which calls a job that is waited for may send; null when it sends none. */
 function underWay({ waiting }: ActorRecord): FirewallDoubt['of'] | null {
@@ -74,10 +76,21 @@ export function rebuiltFirewall(
   const input = firewallBegin(id, pools.all);
   const { snapshot } = begin(chart, {
     ...input,
+    claims: withKept(input.claims ?? {}, record),
     owned: union(input.owned ?? NOTHING, owned),
     doubt: { of: isClosing ? 'both' : 'open', until } satisfies FirewallDoubt,
   });
   return { ...record, chart: chart.name, chartVersion: chart.version, snapshot: snapshot as ActorRecord['snapshot'], waiting: {} };
+}
+
+/** With all that was claimed besides: whoever claims it is heard only once it knows where its address is, which may take longer than any doubt. */
+function withKept(claims: Claims, { snapshot }: ActorRecord): Claims {
+  const { claims: former = {} } = snapshot.context as unknown as Partial<FirewallContext>;
+  const kept = Object.entries(former).map(([claimant, held]) => {
+    const told = claims[claimant];
+    return [claimant, onlyKept(told ? [told, held] : [held])] as const;
+  });
+  return { ...claims, ...Object.fromEntries(kept) };
 }
 
 /** What is remembered of a firewall, and what was added to it besides, as is kept of the stored records. Nothing of that is removed before those that need it can have claimed it. */

@@ -113,7 +113,7 @@ export function sourceOf({ spec, policy }: RoutedIPFact): Exposure['source'] | n
 }
 
 /** What the class says of the address once its RoutedIP is deleted; null where it says nothing that is valid. */
-export const reclaimOf = ({ policy, operatorNamespace }: RoutedIPFact): Policy['reclaim'] | null =>
+export const reclaimOf = ({ policy, operatorNamespace }: Pick<RoutedIPFact, 'policy' | 'operatorNamespace'>): Policy['reclaim'] | null =>
   policy && (checkPolicy(policy, operatorNamespace).policy?.reclaim ?? null);
 
 /** Checks a RoutedIP together with its class or issuer, as the schema does and where the server has none. */

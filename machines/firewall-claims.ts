@@ -30,6 +30,14 @@ export const unionOf = (held: readonly Held[]): Claimed => ({
   nodes: new Set(held.flatMap(({ nodes }) => nodes.map(({ providerID }) => providerID))),
 });
 
+/** All that was held, kept after the records were lost: of it what is open stays, and nothing is opened. */
+export function onlyKept(held: readonly Pick<Held, 'nodes' | 'ports'>[]): Held {
+  const nodes = new Map(
+    held.flatMap((each) => each.nodes).map(({ name, providerID }) => [providerID, { name, providerID, onlyKept: true as const }]),
+  );
+  return { nodes: [...nodes.values()], ports: [...new Set(held.flatMap(({ ports }) => ports))].sort(), exclusive: false, isOpen: false };
+}
+
 /** What the claimant has from now on; null for nothing. Only what it was told to be open counts as open. */
 export function heldAfter(before: Held | undefined, { node, ports, mode, exclusive = false }: Claim): Held | null {
   const kept = mode === 'open' ? (before?.nodes ?? []).filter(({ name }) => name !== node?.name) : [];

@@ -31,7 +31,9 @@ export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs:
   const addresses = bound
     ? { ...pool.addresses, [bound]: { epoch: 0, inDoubtUntil: null, ...pool.addresses[bound], claimed, ...(on && { on }) } }
     : pool.addresses;
-  return { ...pool, addresses, bound };
+  // It has what was made for it, and makes no other one.
+  const intent = boundIn(status)?.created ? null : pool.intent;
+  return { ...pool, intent, addresses, bound };
 }
 
 const nodeIn = ({ assignedNode, providerID }: Fields): NodeRef | null =>

@@ -1,8 +1,9 @@
 import { parseAddress } from './address.ts';
 import type { Absence } from './grace.ts';
 import { showsAddress } from './holdings.ts';
+import type { Remembered } from './ip-context.ts';
 import type { RememberedPool } from './pool.ts';
-import { type Address, fieldsOf, isTerm, type ProviderID } from './types.ts';
+import { type ActorId, type Address, fieldsOf, isTerm, type ProviderID } from './types.ts';
 
 /** What a pool's status remembers of it, for the case that the records are lost. Whatever cannot be read is left out: the provider tells the rest.
  *  `now` and `callDeadlineMs`: a call that was under way when the records were lost may still take effect until then. */
@@ -105,6 +106,16 @@ export const withDoubts = (remembered: RememberedPool, doubts: ReadonlyMap<Addre
     ...Object.fromEntries([...doubts].map(([address, doubt]) => [address, { ...remembered.addresses[address], ...doubt, inDoubtUntil }])),
   },
 });
+
+/** With firewalls of which something may be claimed for an address although the status does not tell. */
+export const withClaimed = (remembered: RememberedPool, claimed: ReadonlyMap<Address, readonly ActorId[]>): RememberedPool => {
+  const withAll = (address: Address, firewalls: readonly ActorId[]): Remembered => {
+    const told = remembered.addresses[address] ?? { epoch: 0, inDoubtUntil: null };
+    return { ...told, claimed: [...new Set([...(told.claimed ?? []), ...firewalls])] };
+  };
+  const all = Object.fromEntries([...claimed].map(([address, firewalls]) => [address, withAll(address, firewalls)]));
+  return { ...remembered, addresses: { ...remembered.addresses, ...all } };
+};
 
 /** FLIPOP's own definition keeps the word of FLIPOP's and drops ours. */
 const mayBeUnderWay = ({ inDoubt, machineState, state }: Readonly<Record<string, unknown>>): boolean =>

@@ -34,6 +34,8 @@ export interface MemoryProvider extends Provider {
   readonly calls: readonly LoggedCall[];
   /** The calls that want to change something and were sent. */
   writes(): readonly LoggedCall[];
+  /** The one that comes to the account at this moment, maybe long after it was sent; null while none does. */
+  arriving(): LoggedCall | null;
   /** For the next `ms` reads of addresses answer what is true at this moment. */
   staleReads(ms: number): void;
   /** The verbs for a process that may die. */
@@ -45,7 +47,7 @@ export const memoryProvider = (clock: Clock, options: MemoryProviderOptions = {}
   const { callMs = 0, deadlineMs = 15_000, random = () => 0 } = options;
   const cloud = new MemoryCloud(clock, options);
   const calls: LoggedCall[] = [];
-  const wire: Wire = { clock, faults: faultPlan<Verb>(), calls, callMs, deadlineMs, random };
+  const wire: Wire = { clock, faults: faultPlan<Verb>(), calls, callMs, deadlineMs, random, arriving: null };
   let stale: { readonly until: number; readonly addresses: readonly ObservedAddress[] } | null = null;
 
   const seen = (): readonly ObservedAddress[] => (stale !== null && clock.monotonic() < stale.until ? stale.addresses : cloud.list());
@@ -64,6 +66,7 @@ export const memoryProvider = (clock: Clock, options: MemoryProviderOptions = {}
     faults: wire.faults,
     calls,
     writes: () => calls.filter(isSentWrite),
+    arriving: () => wire.arriving,
     staleReads: (ms) => {
       stale = { until: clock.monotonic() + ms, addresses: cloud.list() };
     },

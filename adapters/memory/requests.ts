@@ -35,6 +35,8 @@ export interface Wire {
   readonly callMs: Duration;
   readonly deadlineMs: number;
   readonly random: () => number;
+  /** The call that comes to the account at this moment; null while none does. */
+  arriving: LoggedCall | null;
 }
 
 /** Sends one request: `arrive` is what it does at the provider. */
@@ -91,7 +93,15 @@ export const requests = (wire: Wire, { probe = () => undefined, budget }: Proces
     }
     const fault = faults.take(verb);
     const entry = log('sent');
-    const answer = await settled(exchange(wire, fault, (met) => faultError(about, met, !READS.has(verb)), arrive));
+    const arrives = (): ReturnType<typeof arrive> => {
+      wire.arriving = entry;
+      try {
+        return arrive();
+      } finally {
+        wire.arriving = null;
+      }
+    };
+    const answer = await settled(exchange(wire, fault, (met) => faultError(about, met, !READS.has(verb)), arrives));
     entry.result = resultOf(fault, answer);
     await reach('beforeReplyRead', about);
     await reach('afterReply', about);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { leftClaims } from '../../actors/left-claims.ts';
+import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
 
 const FIREWALL = 'firewall/digitalocean/edge';
@@ -10,10 +11,15 @@ const cell = (contexts: Readonly<Record<string, unknown>>) => ({
   records: new Map(Object.entries(contexts).map(([actor, context]) => [actor, { snapshot: { context } } as unknown as ActorRecord])),
 });
 const pool = (uid: string, remembered: object = {}) => ({ [POOL]: { ref: { uid }, remembered } });
-const object = (uid: string, routedIP?: string) => ({
+const object = (uid: string, routedIP?: string): PoolObject => ({
   ref: { kind: 'RoutedIP', namespace: 'web', name: 'shop', uid },
+  generation: 1,
+  createdAt: 0,
+  deleting: false,
+  spec: {},
   status: routedIP ? { routedIP } : null,
 });
+const undone = { ...object('1', A), deleting: true, marks: { finalizers: ['example.com/other'], annotations: {} } };
 
 test.for([
   { what: 'whose actor is there', given: cell({ ...pool('1'), [`${POOL}/ip/${A}`]: {} }), seen: object('1'), left: [] },
@@ -22,6 +28,7 @@ test.for([
   { what: 'of one that has not begun', given: cell({}), seen: object('1', A), left: [] },
   { what: 'that its RoutedIP does not start', given: cell(pool('1')), seen: object('1', A), left: [A] },
   { what: 'that was of another one of the name', given: cell({}), seen: object('2', B), left: [A] },
+  { what: 'of one that was let go, and is there still', given: cell({}), seen: undone, left: [A] },
   { what: 'of which there is nothing any more', given: null, seen: null, left: [A] },
 ])('what is claimed for an address $what is given back: $left', ({ given, seen, left }) => {
   const firewall = cell({ [FIREWALL]: { claims: { [`${POOL}/ip/${A}`]: {} } } });

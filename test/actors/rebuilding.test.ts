@@ -40,6 +40,48 @@ describe('what is rebuilt of records that cannot be read', () => {
     expect(made && unfit(ALL.firewall as never, made.snapshot)).toBeNull();
   });
 
+  test('is, of a firewall, what is claimed there beside what statuses tell: it is kept, and nothing is opened for it', () => {
+    const ref = { kind: 'RoutedIP', namespace: 'web', name: 'shop', uid: 'u' };
+    const owned = { ports: ['tcp/80', 'tcp/443'], nodes: ['digitalocean://1'] };
+    const claim = (id: string, port: string) => ({
+      nodes: [{ name: id, providerID: `digitalocean://${id}` }],
+      ports: [port],
+      isOpen: true,
+    });
+    const claims = { [`${ROUTED}/ip/203.0.113.1`]: claim('2', 'tcp/443'), 'rip/web/untold/ip/203.0.113.2': claim('3', 'tcp/443') };
+    const ownedRules = [{ firewall: 'edge', provider: 'digitalocean', ports: [{ port: 80, protocol: 'TCP' }], nodes: owned.nodes }];
+    const status = { routedIP: '203.0.113.1', ownedRules };
+    const all = new Map([[ROUTED, { ref, createdAt: 0, generation: 1, spec: {}, status, deleting: false }]]);
+    const known = { ...ports(false), pools: { all, providerOf: () => 'here', createsBy: () => null } };
+    const kept = contextOf(rebuilt(FIREWALL, { [FIREWALL]: record('firewall', 'Idle', { owned, claims }) }, 2, known)).claims;
+    const on = (...ids: string[]) => ids.map((id) => ({ providerID: `digitalocean://${id}`, onlyKept: true }));
+    expect(kept).toMatchObject({
+      [`${ROUTED}/ip/203.0.113.1`]: { nodes: on('1', '2'), ports: ['tcp/443', 'tcp/80'], isOpen: false },
+      'rip/web/untold/ip/203.0.113.2': { nodes: on('3'), ports: ['tcp/443'], isOpen: false },
+    });
+  });
+
+  test('is, of a RoutedIP, the address that it has got, and of which firewalls something is claimed: of one that is gone, so that it is given back', () => {
+    const ref = { kind: 'RoutedIP', namespace: 'web', name: 'shop', uid: 'u' };
+    const [begun, untold] = ['203.0.113.1', '203.0.113.2'];
+    const remembered = { [untold]: { epoch: 2, inDoubtUntil: null, claimed: [FIREWALL] } };
+    const records = {
+      [ROUTED]: record('pool', 'Serving', { ref, members: { [begun]: {} }, remembered, exposed: { bound: begun } }),
+      [`${ROUTED}/ip/${begun}`]: record('ip', 'Stable', { address: begun, epoch: 4, inDoubtUntil: null, claimed: [FIREWALL] }),
+    };
+    const other = 'firewall/digitalocean/other';
+    const status: Json = { routedIP: begun, epoch: 4, term: 9, ownedRules: [{ firewall: 'other', provider: 'digitalocean' }] };
+    const of = (told: Json) => {
+      const all = new Map([[ROUTED, { ref, createdAt: 0, generation: 1, spec: {}, status: told, deleting: false }]]);
+      const known = { ...ports(false), pools: { all, providerOf: () => 'here', createsBy: () => null } };
+      return contextOf(rebuilt(ROUTED, records, 2, known));
+    };
+    const claims = { [begun]: { claimed: [FIREWALL] }, [untold]: { claimed: [FIREWALL] } };
+    expect(of(status)).toMatchObject({ remembered: { ...claims, [begun]: { epoch: 4, claimed: [other, FIREWALL] } } });
+    expect(of({})).toMatchObject({ remembered: claims, exposed: { bound: begun } });
+    expect(contextOf(rebuilt(ROUTED, records, 2, ports(true))).remembered).toMatchObject(claims);
+  });
+
   test('is, of a pool whose object is gone, the addresses that it had and the creation that it had begun', () => {
     const intent = { knownAddresses: ['203.0.113.7'], listedAt: 5, region: 'nyc3' };
     const context = {

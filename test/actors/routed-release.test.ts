@@ -171,6 +171,26 @@ describe('a class that says Retain since the deletion of its RoutedIP was decide
     await retained(world, ref);
   });
 
+  test.for(['gone', 'made again under its name'])(
+    'keeps it although somebody took our finalizer off: the RoutedIP is %s',
+    async (now, { open }) => {
+      const world = open();
+      const ref = await served(world, { routedIPReclaimPolicy: 'Delete' });
+      const address = world.statusOf(ref).routedIP as Address;
+      world.provider.faults.always('deleteRoutedIP', { kind: 'noConnection' });
+      // What is open for it is closed only once it is gone.
+      world.rules.firewalls.forced('rip/web/shop');
+      world.cluster.removePool(ref);
+      if (now !== 'gone') world.setRoutedIP('shop');
+      await world.clock.advance(10 * MINUTE);
+      world.setClass({ routedIPReclaimPolicy: 'Retain' });
+      world.provider.faults.clear();
+      await world.clock.advance(10 * MINUTE);
+      expect(world.provider.cloud.addresses().map((each) => each.address)).toContain(address);
+      expect(world.changes()).not.toContain('deleteRoutedIP');
+    },
+  );
+
   test('comes too late for a call that was sent, and the Event says so', async ({ open }) => {
     const world = open();
     const ref = await served(world, { routedIPReclaimPolicy: 'Delete' });

@@ -324,6 +324,14 @@ describe('a RoutedIP that is rebuilt from its status, and not told of its nodes 
     expect([routed.state, routed.context.exposed?.deleting]).toEqual(['Priming', true]);
   });
 
+  test('makes no other address, and keeps nobody else from making one, when its status names the one that was made and tells of that still', () => {
+    const pendingCreate = { region: 'nyc3', knownAddresses: [B], startedAt: '2026-03-01T12:00:00.000Z' };
+    const intents = ['Created', 'IPGroup', 'Adopted'].map(
+      (addressOrigin) => rememberedRoutedIP({ routedIP: A, addressOrigin, pendingCreate }, START, CALL_DEADLINE).intent,
+    );
+    expect(intents).toMatchObject([null, null, { knownAddresses: [B] }]);
+  });
+
   test('ends when its object is gone: nobody would tell it, and no other one of its name would be served', () => {
     expect(rebuilt().send('DELETED', { gone: true }).state).toBe('Stopping.Clearing');
     expect(rebuilt().send('DELETED', { force: false }).send('DELETED', { gone: true }).state).toBe('Stopping.Clearing');

@@ -10,6 +10,8 @@ import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
 import { LedRoutedIPs } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
+import { SentCreations } from './sent-calls.ts';
+import { markedFor, nodesOf } from './under-way.ts';
 import { nodeNameOf, type World } from './world.ts';
 
 /** What must hold at every moment of RoutedIPs, their addresses and the marks of their holders. */
@@ -29,8 +31,6 @@ const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 
 /** The nodes that it holds, or is to get. */
-const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [elected, assigned].flatMap((node) => node?.name ?? []);
-
 /** Looks at every turn, at every call that makes, moves or deletes an address, and at every object that goes. */
 export class RoutedRules {
   readonly firewalls: FirewallRules;
@@ -174,7 +174,7 @@ export class RoutedRules {
   async #confirmUnmarked(actor: ActorId, node: string): Promise<void> {
     const stored = await this.#world.store.load(actor.split('/', 3).join('/')).catch(() => null);
     const record = stored?.records[actor];
-    if (stored && (!record || contextOf(record).retiring !== null || !nodesOf(contextOf(record)).includes(node))) return;
+    if (stored && (!record || contextOf(record).retiring !== null || !markedFor(record).includes(node))) return;
     this.#note('keeps its mark while it holds', `${node} bears no mark any more, and holds ${actor}`);
   }
 
@@ -252,10 +252,11 @@ export class RoutedRules {
   #watchCloud(): void {
     const { cloud } = this.#world.provider;
     asksToDelete(this.#world.provider, (address, isSent) => this.#checkDeletion(address, isSent));
+    const creations = new SentCreations(this.#world.provider, () => this.#creating());
     const { create, assign, delete: remove, removeByHand } = cloud;
     cloud.create = (region) => {
       const address = create.call(cloud, region);
-      this.#noteMade(address);
+      this.#noteMade(address, creations.makers());
       return address;
     };
     cloud.assign = (address, node) => {
@@ -272,10 +273,9 @@ export class RoutedRules {
     };
   }
 
-  #noteMade(address: Address): void {
-    this.#refresh();
+  #noteMade(address: Address, makers: readonly ObjectRef[]): void {
     this.#deleted.delete(address);
-    for (const ref of this.#creating()) {
+    for (const ref of makers) {
       const made = (this.#made.get(ref.uid) ?? new Set()).add(address);
       this.#made.set(ref.uid, made);
       this.#madeFor.set(address, [...(this.#madeFor.get(address) ?? []), ref]);
@@ -375,6 +375,7 @@ export class RoutedRules {
 
   /** Those for which a call may be under way: as records say, or, without these, statuses. What a list has told of nobody waits for. A Job says for whom it makes one. */
   #creating(): readonly ObjectRef[] {
+    this.#refresh();
     const records = [...this.#world.invariants.records].filter(([actor, { chart }]) => chart === 'pool' && actor.startsWith('rip/'));
     const contexts = records.map(([, { snapshot }]) => snapshot.context as unknown as PoolContext);
     if (this.#making !== null) return this.#refsOf(this.#making, contexts);

@@ -13,10 +13,25 @@ export const isUnconfirmed = (record: ActorRecord, id: ActorId): boolean => {
 const isUnassigned = ({ snapshot: { value } }: ActorRecord): boolean =>
   typeof value === 'object' && value !== null && 'Unassigned' in value;
 
+/** How a call ends that may take effect, or has. What the provider has refused is under way for nobody: it was sent for a grant that was given back. */
+const NOT_REFUSED: ReadonlySet<string> = new Set(['sent', 'ok', 'lost', 'hung']);
+
 /** A call of the assign that the record waits for has been sent since, virtual ms. */
 export const isSentSince = (since: number, { snapshot }: ActorRecord, writes: readonly LoggedCall[]): boolean => {
   const { address, elected } = snapshot.context as unknown as AddressContext;
   return writes.some(
-    ({ verb, args, at }) => verb === 'assignRoutedIP' && at >= since && args[0] === address && args[1] === elected?.providerID,
+    ({ verb, args, at, result }) =>
+      verb === 'assignRoutedIP' && at >= since && args[0] === address && args[1] === elected?.providerID && NOT_REFUSED.has(result),
   );
+};
+
+/** Where the address is, or is to come. */
+export const nodesOf = ({ elected, assigned }: Pick<AddressContext, 'elected' | 'assigned'>): readonly string[] =>
+  [elected, assigned].flatMap((node) => node?.name ?? []);
+
+/** The nodes that bear a mark for the address. One that is being marked gets its mark before anything is sent, whoever has taken one off before: somebody who led until the Lease
+ *  was deleted, and has not heard of that. */
+export const markedFor = ({ snapshot, waiting }: ActorRecord): readonly string[] => {
+  const { elected, assigned } = snapshot.context as unknown as AddressContext;
+  return nodesOf({ elected: waiting.elect ? null : elected, assigned });
 };
