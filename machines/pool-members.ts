@@ -1,7 +1,6 @@
 import { foundAt, ownedFrom } from './adoption.ts';
 import { type BackoffTables, backoffMs } from './backoff.ts';
-import { claimsWithin, nodeClaim } from './claims.ts';
-import { moved, NO_CONTEST, restedUntil } from './contention.ts';
+import { moved, restedUntil } from './contention.ts';
 import { asBegun, isGuess, settled } from './creation.ts';
 import type { Assigned, Effect, Failed, Gone, Ready } from './events.ts';
 import { bindTaken, policyFor } from './exposing.ts';
@@ -9,10 +8,8 @@ import { NO_FIREWALL } from './firewall-policy.ts';
 import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import { isFromGroup } from './group-address.ts';
-import type { AddressInput, Remembered } from './ip-context.ts';
 import { isPaused } from './marks.ts';
 import {
-  addressActor,
   addressClaim,
   entries,
   isPrimed,
@@ -28,28 +25,11 @@ import {
   usedAgain,
   wanted,
 } from './pool.ts';
-import type { Address, NodeRef, ObservedAddress, ProviderID } from './types.ts';
+import { givenBack, inDoubt, newMember, originIn, spawned, startOf, stayersFirst, towardOf } from './starting-members.ts';
+import type { Address, NodeRef, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 
-/** Made once for all the addresses of a turn: to look through lists for each of them would be quadratic. */
-interface Start {
-  /** The node to which an assign may be under way; null for none. */
-  readonly toward: string | null;
-  /** What others claim. */
-  readonly claimed: ReadonlySet<string>;
-  readonly created: ReadonlySet<Address>;
-  /** The namespace within which what it claims counts; undefined where it counts for all. */
-  readonly within: string | undefined;
-}
-
-const startOf = (context: PoolContext): Start => ({
-  toward: null,
-  claimed: new Set(context.fullNodes),
-  created: new Set(context.created),
-  within: claimsWithin(context),
-});
-
-const originIn = ({ created }: Start, address: Address): AddressInput['origin'] => (created.has(address) ? 'Created' : 'Found');
+const memberless = (context: PoolContext, address: Address): boolean => context.members[address] === undefined;
 
 /** Starts an address for each one wanted, retires those not wanted any more, unless the pool is paused. Does nothing before the provider was read. */
 export function staff(input: PoolContext | Next): Next {
@@ -89,86 +69,9 @@ function retired(context: PoolContext, isLeft: (address: Address) => boolean, ef
   return next(left.length > 0 ? { ...context, members: { ...context.members, ...members } } : context, [...effects, ...told]);
 }
 
-/** After the records were lost: an assign of an address may be under way that the spec has not listed any more since. It is started for no other purpose than to keep the
- *  address and the node from others until that is over. */
-const inDoubt = ({ remembered }: PoolContext): readonly Address[] =>
-  (Object.keys(remembered) as Address[]).filter((address) => remembered[address]?.inDoubtUntil !== null);
-
 /** During a pause those of a former provider are not retired: it stays known that they are there until the pause is over. */
 const providerOfMembers = (context: PoolContext, { provider }: PoolSpec): string =>
   isPaused(context) && entries(context.members).length > 0 ? context.provider : provider;
-
-/** After the records were lost: those that are where the status shows that they served come first. Of two that are found on one node the first one keeps it: somebody else has
- *  moved the other one there, or the pool has just got it. */
-function stayersFirst({ remembered, provided }: PoolContext, addresses: ReadonlySet<Address>): readonly Address[] {
-  const stays = (address: Address): boolean => {
-    const servedOn = remembered[address]?.servedOn;
-    return servedOn !== undefined && servedOn === provided?.[address]?.providerID;
-  };
-  return [...addresses].sort((a, b) => Number(stays(b)) - Number(stays(a)));
-}
-
-/** After the records were lost: what was opened for an address that is not started is not needed any more, and nobody runs it who would say so. */
-const givenBack = ({ id, remembered, members }: PoolContext): readonly Effect[] =>
-  (Object.keys(remembered) as Address[]).flatMap((address) => {
-    const { claimed = [] } = remembered[address] ?? {};
-    if (members[address]) return [];
-    const event = { type: 'CLAIM', claimant: addressActor(id, address), claimId: '', node: null, ports: [], mode: 'prune' };
-    return claimed.map((to): Effect => ({ type: 'tell', params: { to, event } }));
-  });
-
-const newMember = (rank: number, observed: ObservedAddress | null): Member => ({
-  rank,
-  ready: false,
-  holder: observed?.providerID ?? null,
-  region: observed?.region ?? '',
-  node: null,
-  stands: null,
-  confirmed: false,
-  eligible: false,
-  contest: NO_CONTEST,
-  retiring: false,
-  heard: false,
-});
-
-/** The node to which an assign of the address may be under way, to be kept from others; null when there is none, or when another address has it by now or is
- *  to have it: that one is not to be hindered. Adds it to `towards`, the nodes that addresses have or are to have. */
-function towardOf({ remembered }: PoolContext, address: Address, { claimed, within }: Start, towards: Set<string>): string | null {
-  const { toward, inDoubtUntil = null } = remembered[address] ?? {};
-  if (toward === undefined || inDoubtUntil === null || towards.has(toward) || claimed.has(nodeClaim(toward, address, within))) return null;
-  towards.add(toward);
-  return toward;
-}
-
-/** What is remembered of an address that starts. With a claim on a node that others have by now it could not start. */
-function rememberedOf({ remembered }: PoolContext, address: Address, { toward, claimed, within }: Start): Remembered | null {
-  const all = remembered[address];
-  if (!all) return null;
-  const { toward: _, contendedUntil: __, servedOn: ___, ...others } = all;
-  const isTaken = others.on !== undefined && claimed.has(nodeClaim(others.on.name, address, within));
-  return { ...others, ...(toward !== null && { toward }), ...(isTaken && { isTaken }) };
-}
-
-function addressInput(context: PoolContext, address: Address, start: Start): AddressInput {
-  const remembered = rememberedOf(context, address, start);
-  return {
-    id: addressActor(context.id, address),
-    pool: context.id,
-    provider: context.spec?.provider ?? '',
-    address,
-    origin: originIn(start, address),
-    observed: context.provided?.[address] ?? null,
-    ...(remembered && { remembered }),
-    ...(context.exposed && { policy: context.exposed.policy }),
-    ...(context.spec?.exposes && { perNode: context.spec.exposes.perNode }),
-    ...(start.within !== undefined && { claimsWithin: start.within }),
-  };
-}
-
-const spawned = (context: PoolContext, address: Address, start: Start = startOf(context)): Effect => ({
-  type: 'spawn',
-  params: { chart: 'ip', id: addressActor(context.id, address), input: addressInput(context, address, start) },
-});
 
 const withMember = (context: PoolContext, address: Address, change: Partial<Member>): PoolContext => {
   const member = context.members[address];
