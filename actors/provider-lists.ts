@@ -72,10 +72,10 @@ export class ProviderLists {
   async read(name: string, provider: Provider): Promise<void> {
     if (this.#reading.get(name) === provider) return;
     this.#reading.set(name, provider);
-    const { cells, pools, clock, log, alarms, settings, isDue, start } = this.#ports;
+    const { cells, clock, log, alarms, settings, start } = this.#ports;
     const startOne = (id: ActorId, list: ProviderList): void => {
-      const pool = pools.all.get(id);
-      if (pool && isDue(id) && this.#beginsBy(id, pool) === name) start(id, pool, list);
+      const pool = this.#dueFor(name, id);
+      if (pool) start(id, pool, list);
     };
     if (provider.jobs?.addresses) {
       // Nobody can list what Jobs do: each address is found by itself.
@@ -224,7 +224,13 @@ export class ProviderLists {
 
   #dueOf(name: string): readonly ActorId[] {
     const users = this.#usersOf(name).map(([id]) => id);
-    return [...new Set([...users, ...this.waitingFor(name)])].filter((id) => this.#ports.isDue(id));
+    return [...new Set([...users, ...this.waitingFor(name)])].filter((id) => this.#dueFor(name, id));
+  }
+
+  /** The object of a pool that waits for this list; undefined where it waits for none, or for another one. */
+  #dueFor(name: string, id: ActorId): PoolObject | undefined {
+    const pool = this.#ports.pools.all.get(id);
+    return pool && this.#ports.isDue(id) && this.#beginsBy(id, pool) === name ? pool : undefined;
   }
 
   #versionsOf(name: string): Versions {

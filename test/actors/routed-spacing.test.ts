@@ -91,28 +91,33 @@ describe('RoutedIPs of a class with a cool-off of 20 s', () => {
     expectSpaced(times(world, assigned));
   });
 
-  test('do not wait for one that had its turn and has gone to an issuer whose token is refused, whoever leads by then', async ({
-    open,
-  }) => {
-    const world = open();
-    world.begins = ({ providers }) => providers.set(secretKey('web', 'token'), accountOf('refused', world));
-    const spec = { issuerClass: 'digitalocean', region: 'nyc3', fromSecretsRef: [{ name: 'token' }] };
-    world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'refused', spec });
-    world.setClass({ assignmentCoolOffSeconds: 20, routedIPFirewallName: '' });
-    world.setNode(...NAMES.map((name) => node(`at-${name}`)));
-    for (const name of NAMES) world.setWeb(name, [`at-${name}`]);
-    const first = world.setRoutedIP('one');
-    await world.start((point, about) => point === 'beforeSend' && about.startsWith('assign'));
-    await world.clock.runUntil(() => world.processes.length === 0, MINUTE);
-    expect(world.assigns()).toEqual([]);
-    world.setRoutedIP('one', { className: null, issuerRef: { name: 'refused' } });
-    const others = ['two', 'three'].map((name) => world.setRoutedIP(name));
-    // The next one leads before the call is tried again, and has it not sent.
-    world.lease.delete();
-    await world.start();
-    for (const ref of others) await world.stable(ref, `at-${ref.name}`, 2 * MINUTE);
-    expect(world.reasonOf(first)).toBe('Unauthorized');
-  });
+  test.for([
+    ['is refused', 'refused', 'Unauthorized'],
+    ['is of another account', 'foreign', 'NotFound'],
+  ] as const)(
+    'do not wait for one that had its turn and has gone to an issuer whose token %s, whoever leads by then',
+    async (row, { open }) => {
+      const [, holds, reason] = row;
+      const world = open();
+      world.begins = ({ providers }) => providers.set(secretKey('web', 'token'), accountOf(holds, world));
+      const spec = { issuerClass: 'digitalocean', region: 'nyc3', fromSecretsRef: [{ name: 'token' }] };
+      world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'own', spec });
+      world.setClass({ assignmentCoolOffSeconds: 20, routedIPFirewallName: '' });
+      world.setNode(...NAMES.map((name) => node(`at-${name}`)));
+      for (const name of NAMES) world.setWeb(name, [`at-${name}`]);
+      const first = world.setRoutedIP('one');
+      await world.start((point, about) => point === 'beforeSend' && about.startsWith('assign'));
+      await world.clock.runUntil(() => world.processes.length === 0, MINUTE);
+      expect(world.assigns()).toEqual([]);
+      world.setRoutedIP('one', { className: null, issuerRef: { name: 'own' } });
+      const others = ['two', 'three'].map((name) => world.setRoutedIP(name));
+      // The next one leads before the call is tried again, and has it not sent.
+      world.lease.delete();
+      await world.start();
+      for (const ref of others) await world.stable(ref, `at-${ref.name}`, 2 * MINUTE);
+      expect(world.reasonOf(first)).toBe(reason);
+    },
+  );
 
   test('do not wait for those of an issuer, nor those for them', async ({ open }) => {
     const world = open();
