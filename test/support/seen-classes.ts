@@ -112,11 +112,12 @@ export class SeenClasses {
   }
 
   /** As `mayDelete`, and what the RoutedIP names has said so since it names it and is served by it. Before that, what another one said of it may go on. One that has no address
-   *  and asks for none may still get the one that is being made for it. */
+   *  and asks for none may still get the one that is being made for it. One that was never its own is not deleted with it. */
   mustDelete(object: PoolObject): boolean {
     const { uid } = object.ref;
     const isToBeMade = [object.status, object.spec].every((each) => !fieldsOf(each).routedIP);
-    return this.mayDelete(object, isToBeMade) && !this.#untold.has(uid) && !this.#coming.has(uid);
+    const isOwn = isToBeMade || isShownOwn(object);
+    return isOwn && this.mayDelete(object, isToBeMade) && !this.#untold.has(uid) && !this.#coming.has(uid);
   }
 
   /** The address was made for it, as its status says, or as was seen of one that was deleted before that. As long as its class has said nothing of it, what the one says that
@@ -128,6 +129,12 @@ export class SeenClasses {
     return said.some((policy) => saysDelete(policy) && (isOurs || (isAdopting(object.marks) && letsDeleteAdopted(policy))));
   }
 }
+
+/** Its status shows that the address was made for it, or confirmed on a node for it. */
+const isShownOwn = ({ status }: PoolObject): boolean => {
+  const { addressOrigin, epoch, unconfirmed } = fieldsOf(status);
+  return addressOrigin === 'Created' || (typeof epoch === 'number' && epoch > 0 && unconfirmed !== true);
+};
 
 const saysDelete = (policy: PoolObject | undefined): policy is PoolObject => fieldsOf(policy?.spec).routedIPReclaimPolicy === 'Delete';
 
