@@ -319,7 +319,8 @@ export class PlayedAttacker implements Played<AttackHappening> {
     if (!object || object.ref.uid !== ref.uid || !CLAIMING.includes(ref.kind as AttackedKind)) return [];
     const { routedIP, ips = [] } = object.spec as { readonly routedIP?: Address; readonly ips?: readonly Address[] };
     const bound = boundAddress(object.status);
-    const own = routedIP ?? bound;
+    // What it has got it keeps, whatever it names by now.
+    const own = bound ?? routedIP;
     const { createdAt, deleting } = object;
     const isUnlisted = ref.kind === 'RoutedIP' && (!this.#ofClass.has(ref.uid) || this.#stage.history.routed?.jobs !== undefined);
     return [{ ref, createdAt, deleting, addresses: [...ips, ...(own ? [own] : [])], ...(bound && { bound }), isUnlisted }];
