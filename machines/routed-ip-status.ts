@@ -8,7 +8,7 @@ import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { awaitsResume, pausedCondition } from './marks-status.ts';
 import { refused } from './node-status.ts';
-import { type Exposed, entries, type PoolContext } from './pool.ts';
+import { type Exposed, entries, listed, type PoolContext } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
 import {
@@ -43,7 +43,9 @@ const only = ({ context, addresses }: PoolView): { readonly address: Address; re
   const { members, exposed, deleted } = context;
   // One that is only given back is not what it has, unless it is deleted itself.
   const own = entries(members).flatMap(([each, { retiring }]) => (retiring && !deleted && each !== exposed?.bound ? [] : [each]));
-  const [address] = [...own, ...(exposed?.bound ? [exposed.bound] : [])];
+  // A paused one may have another one besides, which it asked for before.
+  const asked = own.filter((each) => listed(context).includes(each));
+  const [address] = [...asked, ...own, ...(exposed?.bound ? [exposed.bound] : [])];
   return address ? { address, shown: addresses[address] ?? null } : null;
 };
 
@@ -65,8 +67,8 @@ export function routedIPStatus(view: RoutedIPView): Fields {
     state: stateOf(view, found?.shown ?? null),
     error: context.error ?? entry?.error ?? problemOf(view)?.message,
     ...whereabouts(found?.shown ?? null),
-    nodeErrors: listed(nodeErrors),
-    ownedRules: listed(Object.entries(view.owned).map(ownedRule)),
+    nodeErrors: unlessEmpty(nodeErrors),
+    ownedRules: unlessEmpty(Object.entries(view.owned).map(ownedRule)),
     epoch: entry?.epoch,
     unconfirmed: entry?.unconfirmed,
     attempts: found?.shown?.context.attempts || null,
@@ -96,15 +98,15 @@ function whereabouts(shown: AddressView | null): Fields {
     assignedNode: assigned?.name,
     providerID: holder,
     previousNode: former.at(-1),
-    previousNodes: listed([...former].sort()),
+    previousNodes: unlessEmpty([...former].sort()),
     firewall: policy.firewall && nameOf(policy.firewall),
-    ports: listed(openPorts(shown.context)),
+    ports: unlessEmpty(openPorts(shown.context)),
   };
 }
 
 const present = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
-const listed = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
+const unlessEmpty = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
 
 const stateOf = ({ context }: PoolView, shown: AddressView | null): string => {
   if (shown) return shown.state;
