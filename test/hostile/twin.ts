@@ -75,14 +75,26 @@ function differences({ simulation, outages }: Run, twin: Run, family: AttackSetu
   return [
     ...taken,
     ...slower,
-    ...(isAlone && !haveMet(simulation) ? [...moved(simulation, twin.simulation, addresses), ...changed(simulation, twin.simulation)] : []),
+    ...(isAlone && !isByMoments(simulation, twin.simulation, addresses)
+      ? [...moved(simulation, twin.simulation, addresses), ...changed(simulation, twin.simulation)]
+      : []),
   ];
 }
 
 /** Who gets a node on which two of different accounts meet is a matter of moments: the provider refuses the other one. So is which of several addresses of a node its
- *  annotation shows, and for which there is still room there. */
-const haveMet = ({ world, history }: Simulation): boolean =>
-  history.perNode > 1 || world.provider.writes().some(({ result }) => result === 'NodeInUse');
+ *  annotation shows, and for which there is still room there; and which free node one gets that is assigned as often as without the attacker: what was listed last says
+ *  which of them bear something. */
+const isByMoments = (simulation: Simulation, twin: Simulation, addresses: readonly Address[]): boolean =>
+  simulation.history.perNode > 1 ||
+  simulation.world.provider.writes().some(({ result }) => result === 'NodeInUse') ||
+  addresses.some(
+    (address) =>
+      simulation.world.holderIfAny(address) !== twin.world.holderIfAny(address) &&
+      assignsOf(simulation, address) === assignsOf(twin, address),
+  );
+
+const assignsOf = ({ world }: Simulation, address: Address): number =>
+  world.provider.writes().filter(({ verb, args }) => verb === 'assignRoutedIP' && args[0] === address).length;
 
 const moved = ({ world }: Simulation, twin: Simulation, addresses: readonly Address[]): readonly string[] =>
   addresses.flatMap((address) => {
