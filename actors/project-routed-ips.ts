@@ -221,9 +221,10 @@ const marksOf = ({ addresses }: PoolView): Holding['marks'] =>
   });
 
 /** Its address has been read since it was started, or there is none, or no more, or it is somebody else's. One that is named or bound is to be read first: it may
- *  be on a node since before the records were lost. */
+ *  be on a node since before the records were lost. What a spec names that is not valid is not read. */
 const isKnown = ({ context }: PoolView): boolean => {
-  const { exposed, members, conflicts, deleted } = context;
+  const { exposed, members, conflicts, deleted, error } = context;
   if (Object.keys(members).length > 0) return Object.values(members).every(({ heard }) => heard);
-  return deleted || (wantedBy(context).length === 0 && (!exposed?.bound || conflicts[exposed.bound] !== undefined));
+  const isAwaited = error === null && wantedBy(context).length > 0;
+  return deleted || (!isAwaited && (!exposed?.bound || conflicts[exposed.bound] !== undefined));
 };
