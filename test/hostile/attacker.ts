@@ -319,7 +319,8 @@ export class PlayedAttacker implements Played<AttackHappening> {
     if (!object || object.ref.uid !== ref.uid || !CLAIMING.includes(ref.kind as AttackedKind)) return [];
     const { routedIP, ips = [] } = object.spec as { readonly routedIP?: Address; readonly ips?: readonly Address[] };
     const bound = boundAddress(object.status);
-    const own = routedIP ?? bound;
+    // With another address than the one that it has got it is not valid, and keeps that one: nobody helps him as others are helped.
+    const own = bound ?? routedIP;
     const { createdAt, deleting } = object;
     const isUnlisted = ref.kind === 'RoutedIP' && (!this.#ofClass.has(ref.uid) || this.#stage.history.routed?.jobs !== undefined);
     return [{ ref, createdAt, deleting, addresses: [...ips, ...(own ? [own] : [])], ...(bound && { bound }), isUnlisted }];
