@@ -25,7 +25,7 @@ export interface ClaimsPorts {
   readonly providers: Pick<ProviderDirectory, 'all'>;
   /** Of the cell of an object; null while this process does not lead, and for one that has none. */
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
-  /** Whether the account of a provider's key lists the address, as far as it was read. */
+  /** Whether the account of a provider's key lists the address; true before it was read, or could not be. */
   readonly isListed: (key: string, address: Address) => boolean;
 }
 
@@ -65,7 +65,8 @@ export class Claims {
   standingOf(id: ActorId, object: PoolObject, key: Key): Standing {
     const standing = this.#wishOf(id, object, key);
     if (standing !== 'Asks' || isNameKey(key)) return standing;
-    return this.#ports.isListed(this.providerOf(object), key as Address) ? 'Asks' : 'Unlisted';
+    const provider = this.providerOf(object);
+    return provider !== '' && this.#ports.isListed(provider, key as Address) ? 'Asks' : 'Unlisted';
   }
 
   /** Whatever its account has. */

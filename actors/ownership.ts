@@ -55,9 +55,14 @@ export class Ownership {
     });
   }
 
+  /** What these claim. */
+  keysOf(ids: Iterable<ActorId>): ReadonlySet<Key> {
+    return new Set([...ids].flatMap((id) => [...(this.#objects.get(id)?.keys ?? [])]));
+  }
+
   /** How objects stand to these may be another thing now. Answers those whose conflicts changed by it. */
-  anew(keys: readonly Key[]): readonly ActorId[] {
-    const contested = keys.filter((key) => (this.#contests.get(key)?.ids.size ?? 0) > 1);
+  anew(keys: Iterable<Key>): readonly ActorId[] {
+    const contested = [...keys].filter((key) => (this.#contests.get(key)?.ids.size ?? 0) > 1);
     return this.#change(null, contested, () => {
       for (const key of contested) this.#decide(key, this.#contests.get(key));
     });

@@ -52,7 +52,7 @@ export class ObservedPools {
   readonly #directory: ClaimsPorts['providers'];
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
-  /** What each account listed last in this term, by the key of its provider. */
+  /** What each account listed last in this term, by the key of its provider; nothing once it could not be read. */
   readonly #lists = new Map<string, ReadonlySet<Address>>();
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
@@ -69,7 +69,7 @@ export class ObservedPools {
     this.policies = new ObservedPolicies(operatorNamespace, namespaces, credentials);
     this.#adopt = adopt;
     this.#directory = providers;
-    const isListed: ClaimsPorts['isListed'] = (key, address) => this.#lists.get(key)?.has(address) ?? false;
+    const isListed: ClaimsPorts['isListed'] = (key, address) => this.#lists.get(key)?.has(address) ?? true;
     this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell), isListed });
   }
 
@@ -201,10 +201,10 @@ export class ObservedPools {
 
   /** The account of a provider's key lists exactly these, or cannot be read any more. Answers those whose conflicts changed by it. */
   listed(key: string, addresses: Iterable<Address>): readonly ActorId[] {
-    const former = this.#lists.get(key) ?? new Set<Address>();
+    const former = this.#lists.get(key);
     const present = new Set(addresses);
     this.#lists.set(key, present);
-    return this.#ownership.anew([...former.symmetricDifference(present)]);
+    return this.#ownership.anew(former?.symmetricDifference(present) ?? this.#ownership.keysOf(this.#byProvider.membersOf(key)));
   }
 
   /** Answers the other pools whose conflicts changed by it. */

@@ -3,7 +3,7 @@ import { firewallOf, isFirewall } from '../machines/firewall-id.ts';
 import { isWatched } from '../machines/firewall-lost.ts';
 import type { Verification } from '../machines/jobs.ts';
 import { addressActor, type PoolContext } from '../machines/pool.ts';
-import type { ActorId, ObservedAddress } from '../machines/types.ts';
+import type { ActorId, Address, ObservedAddress } from '../machines/types.ts';
 import { verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
@@ -82,7 +82,7 @@ export class ProviderLists {
     if (provider.jobs?.addresses) {
       // Nobody can list what Jobs do: each address is found by itself.
       this.#reading.delete(name);
-      this.#lists.set(name, providerList([]));
+      this.#keep(name, providerList([]));
       for (const id of this.#dueOf(name)) startOne(id, providerList([]));
       // Their firewall may be one of the API all the same.
       if (provider.capabilities.firewalls && !provider.jobs.firewalls) this.#verifyRegularly(name);
@@ -95,6 +95,7 @@ export class ProviderLists {
       if (isClosed()) return;
       this.#refusals.set(name, why);
       for (const id of this.#dueOf(name)) unreadable(id);
+      if (!this.#lists.has(name)) this.#tellListed(name, []);
     };
     const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });
     if (truth === null || isClosed()) return;
@@ -144,7 +145,7 @@ export class ProviderLists {
   giveUp(name: string): void {
     this.#reading.delete(name);
     this.#lists.delete(name);
-    this.#ports.observeAgain(this.#ports.pools.listed(name, []));
+    this.#tellListed(name, []);
     this.#ports.quota.unlisted(name);
     if (!Object.hasOwn(this.#ports.providers.all, name)) this.#ports.cells.tell(verificationActor(name), { type: 'DELETED' });
   }
@@ -217,10 +218,14 @@ export class ProviderLists {
     return isAt ? context.provider : this.providerOf(pool);
   }
 
-  /** What an account lists may decide who has which of it. */
   #keep(name: string, list: ProviderList): void {
     this.#lists.set(name, list);
-    this.#ports.observeAgain(this.#ports.pools.listed(name, list.byAddress.keys()));
+    this.#tellListed(name, list.byAddress.keys());
+  }
+
+  /** What an account lists may decide who has which of it. */
+  #tellListed(name: string, addresses: Iterable<Address>): void {
+    this.#ports.observeAgain(this.#ports.pools.listed(name, addresses));
   }
 
   #usersOf(name: string): readonly (readonly [ActorId, PoolObject])[] {

@@ -1,5 +1,4 @@
 import { parseAddress } from './address.ts';
-import { isOwn } from './adoption.ts';
 import type { AddressContext } from './ip-context.ts';
 import type { ObjectRef } from './jobs.ts';
 import { isPaused } from './marks.ts';
@@ -23,7 +22,7 @@ export function standingTo(context: PoolContext, of: AddressContext | undefined,
   if (exposed?.bound === address && (!member || isGivenUp)) return 'Bound';
   if (!member) return remembered[address]?.shown ? 'Bound' : null;
   if (isGivenUp) return null;
-  const holds = exposed?.bound === address || member.node || (of && (isOwn(of) || of.inDoubtUntil !== null));
+  const holds = exposed?.bound === address || member.node || (of && (of.epoch > 0 || of.origin === 'Created'));
   if (holds) return 'Holds';
   return isLeftOver(context, address) ? 'Barred' : 'Asks';
 }

@@ -1,7 +1,7 @@
 /** Who has what several objects ask for: an address, the name of a record set. One rule for all of them. */
 
 /** How an object stands to what it asks for, the strongest first. `Holds`: the operator's records show that it was given it and has not let it go. `Bound`: there
- *  are no such records of it, and its status says so. `Asks`: it waits for it. `Unlisted`: the same, and its account does not list the address, or was not read yet: to name
+ *  are no such records of it, and its status says so. `Asks`: it waits for it. `Unlisted`: the same, and its account does not list the address, or cannot be read: to name
  *  what one has not got keeps it from nobody who has. `Barred`: its spec is not valid, or it is being deleted; it keeps what it has and gains nothing. */
 export type Standing = 'Holds' | 'Bound' | 'Asks' | 'Unlisted' | 'Barred';
 

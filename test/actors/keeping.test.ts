@@ -244,6 +244,24 @@ describe('among those who have nothing of it', () => {
   });
 });
 
+describe('an address that the provider lets on no node', () => {
+  test('is not passed to an older one between two tries', async ({ open }) => {
+    const world = open();
+    world.nodes(node('mine1', { labels: { pool: 'mine' } }));
+    world.address(A);
+    world.address('203.0.113.99', 'mine1');
+    const other = pool(world, 'other', [B]);
+    const mine = pool(world, 'mine', [A]);
+    await world.start();
+    await world.clock.runUntil(() => world.assigns().filter(({ result }) => result === 'NodeInUse').length > 2, MINUTE);
+    await world.clock.advance(SECOND);
+    pool(world, 'other', [A, B]);
+    await world.clock.advance(30 * MINUTE);
+    expect([world.reasonOf(other, 'Degraded'), world.states(other)[A]]).toEqual(['AddressConflict', 'error']);
+    expect(world.reasonOf(mine, 'Degraded')).not.toBe('AddressConflict');
+  });
+});
+
 describe('an address that two RoutedIPs of different classes wait for', () => {
   test('is the younger one’s as soon as the older one has no issuer any more, before anything was known of its account', async ({
     open,

@@ -93,7 +93,7 @@ describe('RoutedIPs of a class with a cool-off of 20 s', () => {
 
   test.for([
     ['is refused', 'refused', 'Unauthorized'],
-    ['is of another account', 'foreign', 'NotFound'],
+    ['is of another account', 'foreign', 'AddressNotFound'],
   ] as const)(
     'do not wait for one that had its turn and has gone to an issuer whose token %s, whoever leads by then',
     async (row, { open }) => {

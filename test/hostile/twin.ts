@@ -58,11 +58,14 @@ function differences({ simulation, outages }: Run, twin: Run, family: AttackSetu
   const gained = simulation.attacker?.gained ?? new Set();
   const isAlone = family === 'calm' && gained.size === 0;
   const [now, then] = [owned(simulation), owned(twin.simulation)];
-  const his = new Set(simulation.attacker?.claimants().map(({ ref }) => ref.uid));
+  const his = new Map(simulation.attacker?.claimants().map((claimant) => [claimant.ref.uid, claimant]));
   const owners = simulation.made.owners();
+  // What nobody had whoever asks first may have where his account has it.
+  const mayHave = (address: Address, owner: string): boolean =>
+    his.get(owner)?.isUnlisted !== true && his.has(simulation.keepers.holderOf(address) ?? owner);
   // What is made has other numbers where he has some made as well; which of the others has an address, or asks for it still, may be a matter of moments.
   const isSame = (address: Address, owner: string): boolean =>
-    family === 'wild' ? !his.has(owners.get(address) ?? '') : now.get(address) === owner;
+    family === 'wild' ? !his.has(owners.get(address) ?? '') || mayHave(address, owners.get(address) ?? '') : now.get(address) === owner;
   const taken = [...then]
     .filter(([address, owner]) => (isAlone || isThereFirst(simulation, address)) && !gained.has(address) && !isSame(address, owner))
     .map(([address, owner]) => `an attack takes what others have: ${address} of ${owner} is ${now.get(address) ?? 'not theirs'}`);
@@ -76,8 +79,10 @@ function differences({ simulation, outages }: Run, twin: Run, family: AttackSetu
   ];
 }
 
-/** Who gets a node on which two of different accounts meet is a matter of moments: the provider refuses the other one. */
-const haveMet = ({ world }: Simulation): boolean => world.provider.writes().some(({ result }) => result === 'NodeInUse');
+/** Who gets a node on which two of different accounts meet is a matter of moments: the provider refuses the other one. So is which of several addresses of a node its
+ *  annotation shows, and for which there is still room there. */
+const haveMet = ({ world, history }: Simulation): boolean =>
+  history.perNode > 1 || world.provider.writes().some(({ result }) => result === 'NodeInUse');
 
 const moved = ({ world }: Simulation, twin: Simulation, addresses: readonly Address[]): readonly string[] =>
   addresses.flatMap((address) => {

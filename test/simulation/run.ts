@@ -48,7 +48,7 @@ export class Simulation implements Stage {
   readonly #kinds: ReadonlySet<string>;
   readonly #parts = new Map<DomainName, Part>();
   readonly #marks: MarkRules;
-  readonly #keepers = new Keepers();
+  readonly keepers = new Keepers();
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** The term that is led, and since when it is seen to be, virtual ms. */
   #led: { readonly term: number | null; readonly since: number } = { term: null, since: 0 };
@@ -139,7 +139,7 @@ export class Simulation implements Stage {
       ...invariants.violations,
       ...this.#marks.violations,
       ...this.made.violations(),
-      ...this.#keepers.violations,
+      ...this.keepers.violations,
       ...[...this.#parts.values()].flatMap((part) => part.violations?.() ?? []),
     ];
   }
@@ -160,7 +160,7 @@ export class Simulation implements Stage {
 
   /** Before and after each edit. */
   #lookAround(): void {
-    this.#keepers.look(this.made.claiming(), this.world.clock.monotonic());
+    this.keepers.look(this.made.claiming(), this.world.clock.monotonic());
     this.made.look();
     for (const look of this.looks) look();
   }

@@ -72,6 +72,11 @@ export class Keepers {
   readonly violations: { readonly rule: string; readonly at: number; readonly text: string }[] = [];
   readonly #holders = new Map<Address, string>();
 
+  /** Who has had it, and has asked for it ever since. */
+  holderOf(address: Address): string | undefined {
+    return this.#holders.get(address);
+  }
+
   look(claiming: readonly Claiming<string>[], at: number): void {
     for (const [address, holder] of this.#holders) {
       const asks = claiming.some(({ id, addresses }) => id === holder && addresses.includes(address));
