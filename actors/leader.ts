@@ -1,4 +1,4 @@
-import type { PoolContext } from '../machines/pool.ts';
+import { entries, type PoolContext, rightTaken } from '../machines/pool.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { ProviderFacts } from '../machines/validate.ts';
 import { Alarms } from './alarms.ts';
@@ -65,8 +65,8 @@ export class Leader {
   readonly #leftQueues: LeftQueues;
   /** Pools that were told everything; before, facts only wait in `pools`. */
   readonly #started = new Set<ActorId>();
-  /** Stored pools without an object: told only to end. */
-  readonly #orphans = new Set<ActorId>();
+  /** Stored pools that have resumed and are told no facts: those without an object only end, and those that wait for a list only create what they had begun to. */
+  readonly #resumed = new Set<ActorId>();
   /** Of objects that were let go, as long as they are still to be seen: the uid under the name. */
   readonly #over = new Map<ActorId, string>();
 
@@ -101,6 +101,7 @@ export class Leader {
       isStarted: (pool) => this.#started.has(pool),
       isDue: (pool) => this.#isDue(pool),
       start: (id, pool, truth) => this.#start(id, pool, truth),
+      unreadable: (id) => this.#goOnCreating(id),
       observeAgain: (ids) => this.#observeAgain(ids),
     });
     this.#changes = new SharedChanges({
@@ -115,7 +116,7 @@ export class Leader {
       term,
       cells: this.#cells,
       placed: (observed) => ports.pools.placed(observed),
-      hasResumed: (cell) => this.#started.has(cell) || this.#orphans.has(cell) || !isPool(cell),
+      hasResumed: (cell) => this.#started.has(cell) || this.#resumed.has(cell) || !isPool(cell),
       resume: (actor) => this.#resume(actor),
       answered: (actor, commandId, output) => this.#lists.answered(actor, commandId, output),
     });
@@ -324,6 +325,15 @@ export class Leader {
     if (isRoutedIP(id) && isReleased(pool)) this.#release(id, false);
   }
 
+  /** A creation asks for lists of its own, and nobody else creates before it is over: it does not wait for a list that cannot be had. */
+  #goOnCreating(id: ActorId): void {
+    const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+    const isToWait = !context || entries(context.members).length > 0 || rightTaken(context).length === 0;
+    if (isToWait || this.#resumed.has(id)) return;
+    this.#resumed.add(id);
+    this.#cells.resume(id);
+  }
+
   /** The user has deleted a RoutedIP, which stays until all that was done for it is undone, or until he wants no more of that. */
   #release(id: ActorId, force: boolean): void {
     const deleted = { type: 'DELETED', force };
@@ -351,13 +361,13 @@ export class Leader {
   /** One that was not started in this term will not be any more: what was under way in it is asked for anew by whoever ends it. */
   #end(id: ActorId): void {
     const deleted = { type: 'DELETED', gone: true };
-    if (this.#started.has(id) || this.#orphans.has(id)) this.#cells.tell(id, deleted);
+    if (this.#started.has(id) || this.#resumed.has(id)) this.#cells.tell(id, deleted);
     else this.#orphan(id, deleted);
   }
 
   /** A stored pool whose object went while nobody led, or before the pool was started. */
   #orphan(id: ActorId, deleted: Envelope['event']): void {
-    this.#orphans.add(id);
+    this.#resumed.add(id);
     this.#cells.resume(id);
     this.#cells.tell(id, deleted);
     for (const actor of this.recordsOf(id)?.keys() ?? []) if (actor !== id) this.#cells.resume(actor);
@@ -371,7 +381,7 @@ export class Leader {
     if (isRoutedIP(id)) this.vips.routedIPChanged(id);
     this.#lists.gone(id);
     this.#started.delete(id);
-    this.#orphans.delete(id);
+    this.#resumed.delete(id);
     const seen = this.#ports.pools.all.get(id);
     if (seen?.deleting && uid === seen.ref.uid) this.#over.set(id, uid);
     if (seen && !this.#isOver(id, seen)) this.#introduce(id, seen);

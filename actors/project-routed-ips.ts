@@ -11,7 +11,7 @@ import { ownedRules } from '../machines/rebuild-routed-ip.ts';
 import { deferral, losses, releaseEvent } from '../machines/routed-ip-events.ts';
 import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
 import { type ActorId, type Condition, type Finding, fieldsOf } from '../machines/types.ts';
-import type { ClusterEvent, HolderEffect, PoolProjection } from './ports/cluster.ts';
+import type { ClusterEvent, HolderMark, PoolProjection } from './ports/cluster.ts';
 import type { SavedTurn, Transition } from './ports/observers.ts';
 import type { ActorRecord, Json } from './ports.ts';
 import { waitEvents } from './project-events.ts';
@@ -178,7 +178,7 @@ export const openedFor = (record: ActorRecord | undefined): readonly ActorId[] =
 /** The nodes that hold addresses of one RoutedIP, or are to; `known`: so well that no other node can. */
 export interface Holding {
   readonly known: boolean;
-  readonly marks: readonly (readonly [node: string, effect: HolderEffect])[];
+  readonly marks: readonly (readonly [node: string, mark: HolderMark])[];
 }
 
 const NOT_KNOWN: Holding = { known: false, marks: [] };
@@ -188,31 +188,37 @@ export function holdingOf(cell: ActorId, recordsOf: RecordsOf): Holding {
   const view = records && poolView(cell, records, 0);
   if (!view) return NOT_KNOWN;
   const known = isKnown(view);
-  return known || !isByIssuer(view.context)
+  return known || !maySayNothing(view.context)
     ? { known, marks: marksOf(view) }
     : { known: true, marks: [...marksOf(view), ...marksShown(view)] };
 }
 
-/** Whoever may write an issuer may give it a token that the provider refuses: the marks of others wait for nothing that is read by it. A node that its status
- *  names keeps its own. */
+/** Whoever may write an issuer may give it a token that the provider refuses, and an address is not started before its spec is valid: the marks of others wait for neither. */
+const maySayNothing = (context: PoolContext): boolean =>
+  isByIssuer(context) || (context.error !== null && Object.keys(context.members).length === 0);
+
+/** A node that its status names keeps its mark, with the effect that it bears where nothing says any more which one that is to be. */
 const marksShown = ({ context }: PoolView): Holding['marks'] => {
-  const taint = context.spec?.exposes?.taint;
+  const taint = context.spec === null ? 'AsItIs' : context.spec.exposes?.taint;
   return taint ? nodesRemembered(context).map((node) => [node, taint] as const) : [];
 };
 
 /** Which nodes hold routed addresses, or are to; `complete` once no other node can. */
 export function holdersOf(holdings: Iterable<Holding>): {
-  readonly wanted: Readonly<Record<string, HolderEffect>>;
+  readonly wanted: Readonly<Record<string, HolderMark>>;
   readonly complete: boolean;
 } {
-  const wanted: Record<string, HolderEffect> = {};
+  const wanted: Record<string, HolderMark> = {};
   let complete = true;
   for (const { known, marks } of holdings) {
     complete &&= known;
-    for (const [node, effect] of marks) wanted[node] = wanted[node] === 'NoSchedule' ? 'NoSchedule' : effect;
+    for (const [node, mark] of marks) wanted[node] = stronger(wanted[node] ?? mark, mark);
   }
   return { wanted, complete };
 }
+
+const STRENGTH: Readonly<Record<HolderMark, number>> = { AsItIs: 0, PreferNoSchedule: 1, NoSchedule: 2 };
+const stronger = (a: HolderMark, b: HolderMark): HolderMark => (STRENGTH[a] > STRENGTH[b] ? a : b);
 
 const marksOf = ({ addresses }: PoolView): Holding['marks'] =>
   Object.values(addresses).flatMap((shown) => {

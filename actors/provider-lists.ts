@@ -41,6 +41,8 @@ export interface ProviderListsPorts {
   readonly isDue: (pool: ActorId) => boolean;
   /** The provider of the pool has been read: it may be told everything. */
   readonly start: (id: ActorId, pool: PoolObject, truth: ProviderList) => void;
+  /** The list for which the pool waits could not be had. */
+  readonly unreadable: (pool: ActorId) => void;
 }
 
 /** When a list was asked for, ms since the epoch, and the record versions that stood then. */
@@ -72,7 +74,7 @@ export class ProviderLists {
   async read(name: string, provider: Provider): Promise<void> {
     if (this.#reading.get(name) === provider) return;
     this.#reading.set(name, provider);
-    const { cells, clock, log, alarms, settings, start } = this.#ports;
+    const { cells, clock, log, alarms, settings, start, unreadable } = this.#ports;
     const startOne = (id: ActorId, list: ProviderList): void => {
       const pool = this.#dueFor(name, id);
       if (pool) start(id, pool, list);
@@ -92,6 +94,7 @@ export class ProviderLists {
     const failed = (why: string): void => {
       if (isClosed()) return;
       this.#refusals.set(name, why);
+      for (const id of this.#dueOf(name)) unreadable(id);
       if (!this.#lists.has(name)) this.#tellListed(name, []);
     };
     const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });

@@ -52,6 +52,9 @@ export interface ClusterSource {
 /** How strongly the holder of a routed address keeps Pods away. */
 export type HolderEffect = 'PreferNoSchedule' | 'NoSchedule';
 
+/** What becomes of the holder's taint of a node. `AsItIs`: it bears what it bore, which may be none. */
+export type HolderMark = HolderEffect | 'AsItIs';
+
 export type ClusterEvent = ObjectEvent;
 
 /** What should be visible of a pool, or of a NodeDNSRecordSet, in the cluster. */
@@ -107,7 +110,7 @@ export interface ClusterWriter {
   /** Resolves once the node bears the holder's taint. @throws Unreachable */
   markHolder(node: string, effect: HolderEffect): Promise<void>;
   /** Returns at once. The nodes that bear the holder's taint by right, each with its effect: it is put on those that lack it and, when `complete`, taken off all others. */
-  markHolders(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean): void;
+  markHolders(wanted: Readonly<Record<string, HolderMark>>, complete: boolean): void;
   /** Returns at once. By node, what is said of those that are to be evacuated; nothing is said of such a thing on any other node. */
   showEvacuations(wanted: Readonly<Record<string, Evacuation>>): void;
   /** Resolves once an Event about the object tells it, or the cluster refused to take one; the log tells it in any case. The object may be gone.

@@ -1,4 +1,4 @@
-import type { HolderEffect } from '../../actors/ports/cluster.ts';
+import type { HolderEffect, HolderMark } from '../../actors/ports/cluster.ts';
 import type { Clock } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { isForbidden } from './api-error.ts';
@@ -23,7 +23,7 @@ export interface HolderMarksOptions {
 
 /** The nodes that bear the holder's taint by right. */
 interface Wanted {
-  readonly effects: ReadonlyMap<string, HolderEffect>;
+  readonly marks: ReadonlyMap<string, HolderMark>;
   /** Whether all others are to bear none. */
   readonly complete: boolean;
 }
@@ -63,9 +63,9 @@ export class HolderMarks {
   }
 
   /** All that is to be from now on, whatever was wanted before. */
-  want(effects: Readonly<Record<string, HolderEffect>>, complete: boolean): void {
+  want(marks: Readonly<Record<string, HolderMark>>, complete: boolean): void {
     if (this.#closed) return;
-    this.#wanted = { effects: new Map(Object.entries(effects)), complete };
+    this.#wanted = { marks: new Map(Object.entries(marks)), complete };
     this.#marked.clear();
     this.#lane ??= this.#options.lane(() => this.#try());
     this.#lane.request();
@@ -114,7 +114,7 @@ export class HolderMarks {
       nodes.set(seen.node.name, seen);
       if (seen.holder !== null) this.#bearing.add(seen.node.name);
     }
-    const concerned = new Set([...this.#bearing, ...(this.#wanted?.effects.keys() ?? [])]);
+    const concerned = new Set([...this.#bearing, ...(this.#wanted?.marks.keys() ?? [])]);
     const due = [...concerned].filter((node) => this.#isDue(node, nodes.get(node)));
     let isTold = false;
     const telling = (node: string) => async (): Promise<void> => {
@@ -145,8 +145,10 @@ export class HolderMarks {
   /** Undefined for what is left as it is. */
   #targetOf(node: string): ReturnType<WantedTaint> {
     if (this.#wanted === null) return undefined;
-    const { effects, complete } = this.#wanted;
-    return effects.get(node) ?? (complete && !this.#marked.has(node) ? null : undefined);
+    const { marks, complete } = this.#wanted;
+    const mark = marks.get(node);
+    if (mark !== undefined) return mark === 'AsItIs' ? undefined : mark;
+    return complete && !this.#marked.has(node) ? null : undefined;
   }
 
   async #write(node: string, before: SeenNode | undefined, wanted: WantedTaint): Promise<void> {

@@ -1,5 +1,5 @@
 import { Fenced, Refused, Unreachable } from '../../actors/errors.ts';
-import type { ClusterEvent, ClusterWriter, HolderEffect, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { ClusterEvent, ClusterWriter, HolderEffect, HolderMark, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Log } from '../../actors/ports/observers.ts';
 import { TurnGate } from '../../actors/ports/turn-gate.ts';
 import type { Clock } from '../../actors/ports.ts';
@@ -185,7 +185,7 @@ export class KubernetesWriter implements ClusterWriter {
     return this.#holders.mark(node, effect);
   }
 
-  markHolders(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean): void {
+  markHolders(wanted: Readonly<Record<string, HolderMark>>, complete: boolean): void {
     this.#holders.want(wanted, complete);
   }
 

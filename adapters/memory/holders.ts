@@ -1,4 +1,4 @@
-import type { HolderEffect } from '../../actors/ports/cluster.ts';
+import type { HolderEffect, HolderMark } from '../../actors/ports/cluster.ts';
 
 /** The taints of holders of routed addresses, in memory. */
 export class Holders {
@@ -17,8 +17,8 @@ export class Holders {
   }
 
   /** `spared`: nodes of which `wanted` says nothing. */
-  markAll(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean, spared: ReadonlySet<string> = new Set()): void {
-    for (const [node, effect] of Object.entries(wanted)) this.mark(node, effect);
+  markAll(wanted: Readonly<Record<string, HolderMark>>, complete: boolean, spared: ReadonlySet<string> = new Set()): void {
+    for (const [node, mark] of Object.entries(wanted)) if (mark !== 'AsItIs') this.mark(node, mark);
     if (!complete) return;
     for (const node of this.#effects.keys()) if (!Object.hasOwn(wanted, node) && !spared.has(node)) this.#effects.delete(node);
   }
@@ -38,7 +38,7 @@ export class Holders {
 export const wishes = (
   holders: Holders,
 ): {
-  want(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean): () => void;
+  want(wanted: Readonly<Record<string, HolderMark>>, complete: boolean): () => void;
   /** The node is marked at once: what was wanted of all before says nothing against it. */
   mark(node: string, effect: HolderEffect): void;
   again(run: (mark: () => void) => void): void;

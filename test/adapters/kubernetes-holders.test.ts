@@ -36,6 +36,15 @@ describe('the taints of all holders', () => {
     expect([taints('a'), taints('b')]).toEqual([[], [ours(EFFECT)]]);
   });
 
+  test('stay as they are where nobody knows which one it is to be', async () => {
+    const { writer, taints, shown } = await marking();
+    await writer.markHolder('a', 'NoSchedule');
+    await shown('a', 'NoSchedule');
+    writer.markHolders({ a: 'AsItIs', b: 'AsItIs' }, true);
+    await writer.flush(PATIENCE_MS);
+    expect([taints('a'), taints('b')]).toEqual([[ours('NoSchedule')], []]);
+  });
+
   test('are written once, and only to the nodes concerned', async () => {
     const { writer, simulator, patches, shown } = await marking();
     for (let round = 0; round < 3; round += 1) {

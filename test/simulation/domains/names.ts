@@ -106,8 +106,11 @@ export class PlayedNames implements Played<NameHappening> {
 
   /** What does not stand in the zone as it must in the end, or too much. Of several that want one name one has it, which is not told that it is another’s. */
   wrongs(): readonly string[] {
-    const claimants = this.#claimants().filter((each) => each.addresses.length > 0 && !this.#isOthers(each));
-    const wrong = [...Map.groupBy(claimants, ({ name }) => name)].flatMap(([name, wanting]) => {
+    const claimants = this.#claimants().filter((each) => !this.#isOthers(each));
+    const wrong = [...Map.groupBy(claimants, ({ name }) => name)].flatMap(([name, all]) => {
+      const wanting = all.filter(({ addresses }) => addresses.length > 0);
+      // Whoever has nothing to list by now may have the name all the same, and the records of before stay.
+      if (wanting.length < all.length && wanting.every((each) => this.#hasOtherTrouble(each))) return [];
       const wanted = wanting.map(({ addresses }) => addresses.toSorted().join(' '));
       const there = this.#records(name)
         .map(({ data, ttlSeconds }) => (ttlSeconds === TTL_SECONDS ? data : `${data} for ${ttlSeconds} s`))
@@ -136,6 +139,10 @@ export class PlayedNames implements Played<NameHappening> {
   /** Only the first thing that is wrong is shown: of one with another trouble this is not known. */
   #isOthers({ ref }: Claimant): boolean {
     return this.#stage.world.cluster.conditions(ref).some(({ reason }) => reason === 'RecordConflict');
+  }
+
+  #hasOtherTrouble({ ref }: Claimant): boolean {
+    return this.#stage.world.cluster.conditions(ref).some(({ type, status }) => type === 'Degraded' && status === 'True');
   }
 
   #ofNodes(): readonly Claimant[] {

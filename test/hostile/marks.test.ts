@@ -1,0 +1,57 @@
+import { expect } from 'vitest';
+import { test } from '../actors/routed-test.ts';
+import { CLASS_NAME, MINUTE, service } from '../actors/routed-world.ts';
+import { node } from '../support/world.ts';
+
+test('a node loses the mark of a holder whatever somebody names in a spec that was valid for a moment', async ({ open }) => {
+  const world = open();
+  world.setClass({ defaultTaintEffect: 'NoSchedule' });
+  world.setNode(node('a'), node('b'));
+  world.setWeb('shop', ['a', 'b']);
+  world.cluster.setService('evil', 'any', service(['a', 'b']));
+  world.address('203.0.113.70');
+  await world.leader();
+  const shop = world.setRoutedIP('shop');
+  await world.stable(shop);
+  const on = String(world.statusOf(shop).assignedNode);
+  const names = (className: string) =>
+    world.cluster.setPool({
+      ...{ kind: 'RoutedIP', namespace: 'evil', name: 'x' },
+      spec: { className, serviceRef: { serviceName: 'any' }, routedIP: '203.0.113.70' },
+    });
+  names(CLASS_NAME);
+  await world.clock.advance(0);
+  names('no/such');
+  await world.clock.advance(MINUTE);
+  world.setNode(node(on, { ready: false }));
+  await world.clock.advance(10 * MINUTE);
+  expect(Object.keys(world.cluster.holders())).toEqual([on === 'a' ? 'b' : 'a']);
+});
+
+test('a node loses the mark of a holder after all was lost, and that of somebody whose spec is not valid any more keeps it', async ({
+  open,
+}) => {
+  const world = open();
+  world.setClass({ defaultTaintEffect: 'NoSchedule' });
+  world.setNode(node('a'), node('b'), node('c'));
+  world.setWeb('shop', ['a', 'b']);
+  world.cluster.setService('evil', 'any', service(['c']));
+  const process = await world.leader();
+  const shop = world.setRoutedIP('shop');
+  const names = (className: string) =>
+    world.cluster.setPool({ kind: 'RoutedIP', namespace: 'evil', name: 'x', spec: { className, serviceRef: { serviceName: 'any' } } });
+  const his = names(CLASS_NAME);
+  await world.stable(shop);
+  await world.stable(his, 'c');
+  names('no/such');
+  process.kill();
+  world.store.wipe();
+  world.queues.wipe();
+  world.invariants.forget();
+  await world.start();
+  await world.stable(shop);
+  const on = String(world.statusOf(shop).assignedNode);
+  world.setNode(node(on, { ready: false }));
+  await world.clock.advance(10 * MINUTE);
+  expect(Object.keys(world.cluster.holders()).sort()).toEqual([on === 'a' ? 'b' : 'a', 'c']);
+});
