@@ -5,6 +5,7 @@ import { createdAt } from '../../machines/creation.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { isCreating, type PoolContext } from '../../machines/pool.ts';
+import { isOfJobs } from '../../machines/provider-key.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
@@ -30,7 +31,6 @@ const FINALIZER = 'routedip.io/finalizer';
 const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${name}`;
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 
-/** The nodes that it holds, or is to get. */
 /** Looks at every turn, at every call that makes, moves or deletes an address, and at every object that goes. */
 export class RoutedRules {
   readonly firewalls: FirewallRules;
@@ -252,7 +252,7 @@ export class RoutedRules {
   #watchCloud(): void {
     const { cloud } = this.#world.provider;
     asksToDelete(this.#world.provider, (address, isSent) => this.#checkDeletion(address, isSent));
-    const creations = new SentCreations(this.#world.provider, () => this.#creating());
+    const creations = new SentCreations(this.#world, () => this.#creating());
     const { create, assign, delete: remove, removeByHand } = cloud;
     cloud.create = (region) => {
       const address = create.call(cloud, region);
@@ -384,7 +384,7 @@ export class RoutedRules {
       ({ ref, status }) => !recorded.has(ref.uid) && fieldsOf(status).pendingCreate !== undefined,
     );
     const creating = contexts.filter(({ acquiring }) => isCreating(acquiring));
-    return [...creating, ...shown].flatMap(({ ref }) => (this.#madeAt.get(ref.uid)?.startsWith('job.') ? [] : ref));
+    return [...creating, ...shown].flatMap(({ ref }) => (isOfJobs(this.#madeAt.get(ref.uid) ?? '') ? [] : ref));
   }
 
   #refsOf(uid: string, contexts: readonly PoolContext[]): readonly ObjectRef[] {
