@@ -3,7 +3,7 @@ import { type Absence, absenceOf, graceLeft, nodeKey } from './grace.ts';
 import type { Member } from './grants.ts';
 import type { FindNodesInput, FoundNodes } from './jobs.ts';
 import { isPaused } from './marks.ts';
-import { entries, isPrimed, type Next, next, type PoolContext, tell } from './pool.ts';
+import { entries, isPrimed, type Next, next, type PoolContext, tell, wanted } from './pool.ts';
 import { askedAgainMs, counts, holds, LONGEST_ASKED_AGAIN_MS } from './safe-hold.ts';
 import type { Standings } from './standings.ts';
 import type { Address, Candidate, NodeRef } from './types.ts';
@@ -44,7 +44,8 @@ const formerly = (context: PoolContext): readonly Candidate[] => (rulesOf(contex
 
 const servingAmong = (context: PoolContext, nodes: readonly Candidate[], at: number): readonly Candidate[] => {
   if (nodes.length === 0) return [];
-  const serving = new Set(served(context, at).map(({ node }) => nodeKey(node)));
+  // One that is given up only to be run with another account is on its node all the while.
+  const serving = new Set(served(context, at, wanted(context)).map(({ node }) => nodeKey(node)));
   return nodes.filter((node) => serving.has(nodeKey(node)));
 };
 
@@ -75,9 +76,13 @@ const holdersNow = (context: PoolContext, at: number): readonly Candidate[] => [
 ];
 
 /** The addresses that serve, and where: the provider has them there, and the node may hold them. One that is to go elsewhere serves where it stands until it is confirmed on
- *  the other node, also while that refuses it. */
-export function served(context: PoolContext, at: number): readonly { readonly address: Address; readonly node: NodeRef }[] {
-  const all = entries(context.members).filter(([, { heard, retiring }]) => heard && !retiring);
+ *  the other node, also while that refuses it. `returning`: those that count although they are being given up. */
+export function served(
+  context: PoolContext,
+  at: number,
+  returning: readonly Address[] = [],
+): readonly { readonly address: Address; readonly node: NodeRef }[] {
+  const all = entries(context.members).filter(([address, { heard, retiring }]) => heard && (!retiring || returning.includes(address)));
   const standing = new Set(all.flatMap(([, { holder, confirmed }]) => (holder && !confirmed ? [holder] : [])));
   const nodes = standing.size > 0 ? holdersNow(context, at).filter(({ providerID }) => standing.has(providerID)) : [];
   const byId = new Map(nodes.map((node) => [node.providerID, node]));

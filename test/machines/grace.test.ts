@@ -4,7 +4,7 @@ import { compile, servingNodes } from '../../machines/match.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import { standings } from '../../machines/standings.ts';
 import type { Candidate, ObservedNode, ObservedPod } from '../../machines/types.ts';
-import { A, B, frozen, node, PREFIX, pod, providerIDOf, SECOND, START } from './builders.ts';
+import { A, B, frozen, node, PREFIX, pod, providerIDOf, registry, SECOND, START } from './builders.ts';
 import type { Driven } from './drive.ts';
 import { cluster, grantsIn, named, ready, serving, spec, toldIn } from './pool-world.ts';
 
@@ -154,5 +154,12 @@ describe('a pool with a grace of 30 s', () => {
     const pool = graced().send('CLUSTER_OBSERVED', aFails);
     expect(grantsIn(pool.send('READY', ready(A, 'a')))).toEqual([`${A} → a`]);
     expect(grantsIn(graced().send('CLUSTER_OBSERVED', aFails).send('READY', ready(A, 'z')))).toEqual([`${A} → c`]);
+  });
+
+  test('gives it back to that node too when it failed while the address went to another account', () => {
+    const both = { ...registry(), other: registry().digitalocean };
+    const pool = graced().send('SPEC_OBSERVED', spec({ recoveryGraceSeconds: 30, provider: 'other' }, { generation: 2, registry: both }));
+    pool.send('CLUSTER_OBSERVED', aFails).send('GONE', { address: A }).send('GONE', { address: B });
+    expect(grantsIn(pool.send('READY', ready(A, 'a')))).toEqual([`${A} → a`]);
   });
 });

@@ -5,7 +5,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import { rememberedPool } from '../../machines/rebuild.ts';
 import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import { type Address, fieldsOf, type ProviderID } from '../../machines/types.ts';
 import { providerIDOf, type World } from './world.ts';
 
 /** How long what was decided may still take effect, virtual ms: somebody may attach the address to another machine between the last look and the call, a Node may be deleted and
@@ -21,6 +21,12 @@ export interface Owner {
   readonly isByJobs: boolean;
 }
 
+interface Shown {
+  readonly own: ReadonlySet<Address>;
+  /** What was taken out of the list of a pool, which lets go of it. Listed again it is not its own before a status shows that anew: the last one may be from before. */
+  readonly unlisted: ReadonlySet<Address>;
+}
+
 /** Nobody takes an address off a machine outside of the cluster that was never its own, unless he may. */
 export class AdoptionRules {
   readonly violations: { readonly rule: AdoptionRule; readonly at: number; readonly text: string }[] = [];
@@ -28,8 +34,8 @@ export class AdoptionRules {
   readonly #owners: () => readonly Owner[];
   /** What was an object's own once: `<uid> <address>`. */
   readonly #own = new Set<string>();
-  /** What the status of an object has shown to be. */
-  readonly #shown = new Set<string>();
+  /** By uid: what the status of an object has shown to be. */
+  readonly #shown = new Map<string, Shown>();
   /** When an object was last seen to be free to take anything, by uid. */
   readonly #freeAt = new Map<string, number>();
   /** Since when a machine that is none of the cluster's has been none, and since when it has had the address. */
@@ -65,13 +71,22 @@ export class AdoptionRules {
   look(): void {
     for (const { ref, mayTake } of this.#owners()) {
       if (mayTake) this.#freeAt.set(ref.uid, this.#now);
-      for (const address of ownIn(this.#world.cluster.pool(ref))) this.#shown.add(`${ref.uid} ${address}`);
+      this.#noteShown(this.#world.cluster.pool(ref));
     }
     for (const context of this.#addresses()) if (isOwn(context)) this.#own.add(`${this.#uidOf(context)} ${context.address}`);
     const nodes = new Set(this.#world.cluster.machines());
     const held = this.#world.provider.cloud.addresses().flatMap(({ providerID }) => providerID ?? []);
     for (const machine of held) if (!nodes.has(machine) && !this.#outsideSince.has(machine)) this.#outsideSince.set(machine, this.#now);
     for (const machine of this.#outsideSince.keys()) if (nodes.has(machine)) this.#outsideSince.delete(machine);
+  }
+
+  #noteShown(object: PoolObject | null): void {
+    if (!object) return;
+    const { own, unlisted } = this.#shown.get(object.ref.uid) ?? { own: new Set(), unlisted: new Set() };
+    const shown = new Set(ownIn(object));
+    const known = own.union(shown);
+    const left = unlisted.intersection(shown).union(known.difference(listedIn(object) ?? known));
+    this.#shown.set(object.ref.uid, { own: known.difference(left), unlisted: left });
   }
 
   /** As they were recorded last. */
@@ -110,16 +125,19 @@ export class AdoptionRules {
 
   /** Its status has shown that the address was its own: nothing holds up its failover. */
   hasShown(uid: string, address: Address): boolean {
-    return this.#shown.has(`${uid} ${address}`);
+    return this.#shown.get(uid)?.own.has(address) ?? false;
   }
 }
 
 /** The addresses of which the status says that they are its own. */
-function ownIn(object: PoolObject | null): readonly Address[] {
-  if (!object) return [];
+function ownIn(object: PoolObject): readonly Address[] {
   const remember = object.ref.kind === 'RoutedIP' ? rememberedRoutedIP : rememberedPool;
   const { addresses, created } = remember(object.status, 0, 0);
   return (Object.keys(addresses) as Address[]).filter((address) =>
     isOwn({ origin: created.includes(address) ? 'Created' : 'Found', epoch: 0, ...addresses[address] }),
   );
 }
+
+/** What a pool lists; null for a RoutedIP, which has what it has got for good. */
+const listedIn = ({ ref, spec }: PoolObject): ReadonlySet<Address> | null =>
+  ref.kind === 'FloatingIPPool' ? new Set(fieldsOf<readonly Address[]>(spec).ips ?? []) : null;

@@ -5,14 +5,15 @@ import { createdAt } from '../../machines/creation.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { isCreating, type PoolContext } from '../../machines/pool.ts';
+import { isOfJobs } from '../../machines/provider-key.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
+import { HolderMarks } from './holder-marks.ts';
 import { LedRoutedIPs } from './led-routed-ips.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
 import { SentCreations } from './sent-calls.ts';
-import { markedFor, nodesOf } from './under-way.ts';
-import { nodeNameOf, type World } from './world.ts';
+import type { World } from './world.ts';
 
 /** What must hold at every moment of RoutedIPs, their addresses and the marks of their holders. */
 export type RoutedRule =
@@ -30,7 +31,6 @@ const FINALIZER = 'routedip.io/finalizer';
 const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${name}`;
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 
-/** The nodes that it holds, or is to get. */
 /** Looks at every turn, at every call that makes, moves or deletes an address, and at every object that goes. */
 export class RoutedRules {
   readonly firewalls: FirewallRules;
@@ -38,6 +38,7 @@ export class RoutedRules {
   readonly #world: World;
   readonly #objects = new Map<ActorId, PoolObject>();
   readonly #led: LedRoutedIPs;
+  readonly #marks: HolderMarks;
   readonly #classes: SeenClasses;
   /** How many addresses were made for an object, by uid. */
   readonly #made = new Map<string, Set<Address>>();
@@ -47,30 +48,27 @@ export class RoutedRules {
   readonly #madeAt = new Map<string, string>();
   /** Addresses that were deleted by a call, and not made by one since: what a person makes again is his. */
   readonly #deleted = new Set<Address>();
-  /** By address: nodes that are to bear the mark because of it. */
-  readonly #holds = new Map<ActorId, readonly string[]>();
   /** By uid of an object that is deleted: whether its address was to go, as its class said then. */
   readonly #asked = new Map<string, boolean>();
   /** By uid of an object that is gone: whether what was made for it was to go with it, as its class said then. */
   readonly #left = new Map<string, boolean>();
   /** Addresses that are being assigned to a node which their class wanted marked when that began: a class that is changed meanwhile is too late. */
   readonly #toMark = new Set<ActorId>();
-  /** Nodes whose mark somebody else took off, or that could not be marked since writes failed, until they bear one again: a failover waits for no mark. */
-  readonly #unmarked = new Set<string>();
-  #marked: Readonly<Record<string, string>> = {};
   /** The uid of the RoutedIP for which a Job makes an address at this moment; null while none does. */
   #making: string | null = null;
-  #writesFail = false;
 
   constructor(world: World) {
     this.#world = world;
     this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => [cellOf(ref), world.cluster.pool(ref)?.status]));
     this.#led = new LedRoutedIPs(world);
     this.#classes = new SeenClasses(this.#led);
+    this.#marks = new HolderMarks(world, (node, actor) =>
+      this.#note('keeps its mark while it holds', `${node} bears no mark any more, and holds ${actor}`),
+    );
     const { invariants } = world;
     const { turnSaved } = invariants;
     invariants.turnSaved = (turn) => {
-      this.#lookAtMarks();
+      this.#marks.look();
       turnSaved.call(invariants, turn);
       this.#look(turn);
     };
@@ -115,18 +113,18 @@ export class RoutedRules {
   #look({ transitions }: SavedTurn): void {
     this.#refresh();
     for (const transition of transitions) {
-      const { chart, after } = transition;
+      const { chart, actor } = transition;
       if (chart === 'pool') this.#notePool(transition);
-      if (chart === 'ip' && transition.actor.startsWith('rip/')) {
-        this.#noteHolder(transition);
+      if (chart === 'ip' && actor.startsWith('rip/')) {
+        this.#marks.note(transition);
         this.#noteAssign(transition);
-        if (this.#writesFail) this.#noteMarking(after);
       }
     }
   }
 
   #notePool(transition: Transition): void {
     const pool = transition.after?.snapshot.context as PoolContext | undefined;
+    this.#marks.notePool(transition);
     if (pool && !isCreating(pool.acquiring)) this.#madeAt.set(pool.ref.uid, createdAt(pool));
     const isLeft = (address: Address): boolean => this.#madeFor.get(address)?.some((ref) => this.#isLeft(ref, address)) ?? false;
     this.#led.note(transition, { isAsked: (uid) => this.#asked.get(uid) === true, isLeft });
@@ -140,42 +138,6 @@ export class RoutedRules {
       this.#note('assigned only while it is wanted', `an assign is decided for ${actor}, which is given up`);
     if (after?.snapshot.value !== 'Assigning') this.#toMark.delete(actor);
     else if (before?.snapshot.value !== 'Assigning' && contextOf(after).policy.taint) this.#toMark.add(actor);
-  }
-
-  #noteMarking(record: ActorRecord | null): void {
-    if (record?.chart === 'ip' && record.waiting.elect) this.#unmarked.add(contextOf(record).elected?.name ?? '');
-  }
-
-  #noteHolder({ actor, before, after }: Transition): void {
-    const context = after && contextOf(after);
-    if (!context || context.retiring !== null || !context.policy.taint) {
-      this.#holds.delete(actor);
-      return;
-    }
-    const { holder, previous } = context;
-    const nodes = nodesOf(context);
-    // One that was rebuilt and has not found its node again yet is held to what was known before, unless somebody has moved it elsewhere meanwhile.
-    const then = before && contextOf(before);
-    const isWhereItWas = holder !== null && (this.#holds.get(actor) ?? []).includes(nodeNameOf(holder));
-    const isRebuilding = nodes.length === 0 && isWhereItWas && previous.length === 0 && !then?.elected && !then?.assigned;
-    if (!isRebuilding) this.#holds.set(actor, nodes);
-  }
-
-  #lookAtMarks(): void {
-    const now = this.#world.cluster.holders();
-    for (const node of Object.keys(this.#marked).filter((each) => !Object.hasOwn(now, each))) {
-      for (const [actor, nodes] of this.#holds) if (nodes.includes(node)) void this.#confirmUnmarked(actor, node);
-    }
-    this.#marked = now;
-    for (const node of Object.keys(now)) this.#unmarked.delete(node);
-  }
-
-  /** What was seen may be behind what is stored, when the one who wrote it has ended: what is stored counts. */
-  async #confirmUnmarked(actor: ActorId, node: string): Promise<void> {
-    const stored = await this.#world.store.load(actor.split('/', 3).join('/')).catch(() => null);
-    const record = stored?.records[actor];
-    if (stored && (!record || contextOf(record).retiring !== null || !markedFor(record).includes(node))) return;
-    this.#note('keeps its mark while it holds', `${node} bears no mark any more, and holds ${actor}`);
   }
 
   #watchCluster(): void {
@@ -197,27 +159,6 @@ export class RoutedRules {
         for (const object of this.#objects.values()) if (object.deleting && !this.#led.hasHeard(object.ref)) this.#noteAsked(object);
       },
     });
-    const { untaint, removeNode, failWrites, mendWrites } = cluster;
-    // What people do is not the operator's doing.
-    const byHand =
-      (act: (node: string) => void) =>
-      (node: string): void => {
-        this.#lookAtMarks();
-        act(node);
-        this.#unmarked.add(node);
-        this.#marked = cluster.holders();
-      };
-    cluster.untaint = byHand(untaint);
-    cluster.removeNode = byHand(removeNode);
-    cluster.failWrites = () => {
-      this.#writesFail = true;
-      failWrites();
-      for (const record of this.#world.invariants.records.values()) this.#noteMarking(record);
-    };
-    cluster.mendWrites = () => {
-      this.#writesFail = false;
-      mendWrites();
-    };
   }
 
   /** Whoever leads decides when he hears of the deletion, and an edit of the class is too late then; as long as nobody has led since it is not. */
@@ -232,7 +173,7 @@ export class RoutedRules {
     const { routedIP } = fieldsOf(object.status);
     this.#objects.delete(cell);
     this.#left.set(ref.uid, this.#classes.mayDelete(object, true) || this.#wasToDelete(object));
-    for (const actor of [...this.#holds.keys()]) if (actor.startsWith(`${cell}/`)) this.#holds.delete(actor);
+    this.#marks.forget(cell);
     if (object.marks?.annotations['routedip.io/force-release'] === 'true') {
       // A call that was sent before somebody let it go at once is still on its way.
       if (this.#classes.mayDelete(object)) this.#world.invariants.given.add(routedIP as Address);
@@ -252,7 +193,7 @@ export class RoutedRules {
   #watchCloud(): void {
     const { cloud } = this.#world.provider;
     asksToDelete(this.#world.provider, (address, isSent) => this.#checkDeletion(address, isSent));
-    const creations = new SentCreations(this.#world.provider, () => this.#creating());
+    const creations = new SentCreations(this.#world, () => this.#creating());
     const { create, assign, delete: remove, removeByHand } = cloud;
     cloud.create = (region) => {
       const address = create.call(cloud, region);
@@ -294,7 +235,7 @@ export class RoutedRules {
 
   #checkUse(address: Address, node: ProviderID): void {
     this.#refresh();
-    this.#lookAtMarks();
+    this.#marks.look();
     const owner = [...this.#world.invariants.records].find(
       ([actor, record]) => record.chart === 'ip' && actor.startsWith('rip/') && contextOf(record).address === address,
     );
@@ -306,7 +247,7 @@ export class RoutedRules {
       this.#note('bound before it is used', `${address} is assigned before it stands in the status of ${cellOf(object.ref)}`);
     const { policy, elected, retiring } = contextOf(record);
     if (!policy.taint || !this.#toMark.has(actor) || retiring !== null || elected?.providerID !== node) return;
-    if (!Object.hasOwn(this.#world.cluster.holders(), elected.name) && !this.#unmarked.has(elected.name))
+    if (this.#marks.isMissing(elected.name))
       this.#note('marked before it is assigned', `${address} is assigned to ${elected.name}, which bears no mark`);
   }
 
@@ -384,7 +325,7 @@ export class RoutedRules {
       ({ ref, status }) => !recorded.has(ref.uid) && fieldsOf(status).pendingCreate !== undefined,
     );
     const creating = contexts.filter(({ acquiring }) => isCreating(acquiring));
-    return [...creating, ...shown].flatMap(({ ref }) => (this.#madeAt.get(ref.uid)?.startsWith('job.') ? [] : ref));
+    return [...creating, ...shown].flatMap(({ ref }) => (isOfJobs(this.#madeAt.get(ref.uid) ?? '') ? [] : ref));
   }
 
   #refsOf(uid: string, contexts: readonly PoolContext[]): readonly ObjectRef[] {
