@@ -74,7 +74,7 @@ export class ProviderLists {
   async read(name: string, provider: Provider): Promise<void> {
     if (this.#reading.get(name) === provider) return;
     this.#reading.set(name, provider);
-    const { cells, clock, log, alarms, settings, start, unreadable } = this.#ports;
+    const { cells, clock, log, alarms, settings, start, unreadable, isDue, observeAgain } = this.#ports;
     const startOne = (id: ActorId, list: ProviderList): void => {
       const pool = this.#dueFor(name, id);
       if (pool) start(id, pool, list);
@@ -93,9 +93,13 @@ export class ProviderLists {
     const askedAt = clock.now();
     const failed = (why: string): void => {
       if (isClosed()) return;
+      const isFirst = !this.#refusals.has(name);
       this.#refusals.set(name, why);
       for (const id of this.#dueOf(name)) unreadable(id);
-      if (!this.#lists.has(name)) this.#tellListed(name, []);
+      if (this.#lists.has(name)) return;
+      this.#tellListed(name, []);
+      // Those that have moved away from it begin by the account with which they work now.
+      if (isFirst) observeAgain([...this.waitingFor(name)].filter(isDue));
     };
     const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });
     if (truth === null || isClosed()) return;
@@ -212,10 +216,14 @@ export class ProviderLists {
 
   /** What its records have is where it worked before, whatever its object says by now, as long as that can be read. */
   #beginsBy(id: ActorId, pool: PoolObject): string {
-    const { cells, providers } = this.#ports;
-    const context = cells.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
-    const isAt = context && Object.keys(context.members).length > 0 && providers.all[context.provider]?.provider;
+    const context = this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+    const isAt = context && Object.keys(context.members).length > 0 && this.#isReadable(context.provider);
     return isAt ? context.provider : this.providerOf(pool);
+  }
+
+  /** It was read, or no try has failed yet. */
+  #isReadable(name: string): boolean {
+    return Boolean(this.#ports.providers.all[name]?.provider) && (this.#lists.has(name) || !this.#refusals.has(name));
   }
 
   #keep(name: string, list: ProviderList): void {

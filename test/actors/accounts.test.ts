@@ -63,6 +63,27 @@ describe('a RoutedIP whose class comes to name another account', () => {
     await world.untilOn(address, 'a', 10 * MINUTE);
     expectSound(world);
   });
+
+  test.each(['fails over', 'goes when it is deleted'])('while the former one is refused %s under the next leader', async (what) => {
+    const world = new RoutedWorld();
+    world.begins = ({ providers }) => providers.set(KEY, known(world));
+    world.setClass({ fromSecretsRef: [{ name: 'do-token' }] });
+    world.setNode(node('a', { createdAt: 2 }), node('b', { createdAt: 1 }));
+    const address = world.address(A);
+    world.setWeb('shop', ['a', 'b']);
+    const process = await world.start();
+    const ref = world.setRoutedIP('shop', { routedIP: A });
+    await world.stable(ref, 'a');
+    process.kill();
+    world.begins = ({ providers }) => providers.set(KEY, known(world, { listRoutedIPs: refuse }));
+    world.setClass();
+    if (what === 'fails over') world.cluster.setNode(node('a', { createdAt: 2, ready: false }));
+    else world.cluster.markDeleting(ref);
+    await world.start();
+    await world.clock.runUntil(() => world.cluster.pool(ref) === null || world.holderOf(address) === 'b', 2 * MINUTE);
+    expect(world.cluster.pool(ref) === null).toBe(what !== 'fails over');
+    expectSound(world);
+  });
 });
 
 describe('a provider that appears', () => {
