@@ -33,18 +33,18 @@ export class FirewallPairs {
   /** Something is decided under a new term. */
   begin(): void {
     this.#sentBeforeTerm = this.#world.provider.calls.length;
+    this.#noteEnds();
   }
 
   look({ actor, before, after }: Transition): void {
+    this.#noteEnds();
     if (doubtIn(after) > doubtIn(before)) this.#sentBeforeDoubt.set(nameOf(actor), this.#world.provider.calls.length);
   }
 
   /** As text; null for none. A call of a process that has ended may be on its way beside one of the next. */
   in(firewall: string): string | null {
-    const { clock, provider, processes, startedAt } = this.#world;
-    if (this.#alive.some(({ dead }) => dead)) this.#endedAt = clock.monotonic();
-    this.#endedAt = Math.max(this.#endedAt, startedAt);
-    this.#alive = processes;
+    const { provider, processes } = this.#world;
+    this.#noteEnds();
     const under = provider.calls.filter(
       ({ verb, args, result, at }) => CHANGES.has(verb) && args[0] === firewall && result === 'sent' && at > this.#endedAt,
     );
@@ -54,5 +54,11 @@ export class FirewallPairs {
     const sentBefore = Math.max(this.#sentBeforeTerm, this.#sentBeforeDoubt.get(firewall) ?? 0);
     const own = isOneWay ? provider.calls.slice(sentBefore).filter((call) => under.includes(call)) : under;
     return processes.length === 1 && own.length > 1 ? under.map(({ verb, at }) => `${verb} of ${at}`).join(' and ') : null;
+  }
+  #noteEnds(): void {
+    const { clock, processes, startedAt } = this.#world;
+    if (this.#alive.some(({ dead }) => dead)) this.#endedAt = clock.monotonic();
+    this.#endedAt = Math.max(this.#endedAt, startedAt);
+    this.#alive = processes;
   }
 }
