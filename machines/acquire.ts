@@ -205,8 +205,8 @@ export const failAcquiring =
     return acquiring(context, { intending: false, ...begins(context), ...failed, ...(settled && { intent: null }), ...left });
   };
 
-/** Whoever may write an issuer can have its account refuse the list that would tell what was made. The call has no more effect by now: an address that others make from here on is
- *  not taken for the one of this call by them. */
+/** Whoever may write an issuer can have its account refuse the list that would tell what was made. The call has no more effect by now: whatever it made is in the list that others
+ *  read before they create, and they take it for none of theirs. */
 const isLeftInDoubt = (context: PoolContext, { kind }: JobFailure, at: number): boolean => {
   const { inDoubtUntil, unpublished } = context.acquiring;
   const isOver = inDoubtUntil !== null && at >= inDoubtUntil && unpublished === null;
