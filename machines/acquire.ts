@@ -1,5 +1,5 @@
 import { backoffMs, isUntilChanged, restMs } from './backoff.ts';
-import { asBegun, createdAt, guesses, isGuess, settled } from './creation.ts';
+import { asBegun, createdAt, guesses, isGuess, settled, usedAgain } from './creation.ts';
 import type { Decision } from './events.ts';
 import { bind } from './exposing.ts';
 import { firewallOf } from './firewall-id.ts';
@@ -15,20 +15,9 @@ import type {
   RoutedIPSubject,
 } from './jobs.ts';
 import { isPaused } from './marks.ts';
-import {
-  type Acquiring,
-  isCreating,
-  isPrimed,
-  lacks,
-  listed,
-  NOT_ACQUIRING,
-  type PoolContext,
-  type PoolSettings,
-  spare,
-  usedAgain,
-} from './pool.ts';
+import { type Acquiring, isCreating, isPrimed, lacks, listed, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
 import { staff } from './pool-members.ts';
-import { cloudOf } from './provider-key.ts';
+import { cloudOf, isPrivate } from './provider-key.ts';
 import type { Address, JobFailure } from './types.ts';
 
 /** Creating addresses: the intent is recorded before the call, the address is published before it is used, and a call whose outcome is unknown
@@ -184,7 +173,7 @@ export function found(context: PoolContext, finding: CreateFinding): Next {
   if (hasItsOwn(context)) return nothingMade(context);
   const addresses = finding.found === 'several' ? finding.addresses : finding.found === 'one' ? [finding.address] : [];
   if (addresses.some((address) => listed(context).includes(address))) return { context, effects: [] };
-  if (finding.found !== 'one') return unclear(context, addresses);
+  if (finding.found !== 'one' || context.acquiring.othersCreate) return unclear(context, addresses);
   return obtained(context, finding.address, guesses(context) ? context.acquiring.inDoubtUntil : null);
 }
 
@@ -212,8 +201,17 @@ export const failAcquiring =
     const until = renewed && isUntilChanged(failure) ? at : at + backoffMs(backoff, failure, attempts);
     const isNone = settled && unclear.length === 0 && !lacks(context);
     const failed = isNone ? NOT_FAILED : { failure, attempts, until };
-    return acquiring(context, { intending: false, ...begins(context), ...failed, ...(settled && { intent: null }) });
+    const left = isLeftInDoubt(context, failure, at) ? ({ othersCreate: true } as const) : {};
+    return acquiring(context, { intending: false, ...begins(context), ...failed, ...(settled && { intent: null }), ...left });
   };
+
+/** Whoever may write an issuer can have its account refuse the list that would tell what was made. The call has no more effect by now: whatever it made is in the list that others
+ *  read before they create, and they take it for none of theirs. */
+const isLeftInDoubt = (context: PoolContext, { kind }: JobFailure, at: number): boolean => {
+  const { inDoubtUntil, unpublished } = context.acquiring;
+  const isOver = inDoubtUntil !== null && at >= inDoubtUntil && unpublished === null;
+  return isOver && kind === 'Unauthorized' && isPrivate(createdAt(context)) && guesses(context);
+};
 
 const NOT_FAILED = { failure: null, attempts: 0, until: null } as const;
 

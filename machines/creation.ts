@@ -1,4 +1,5 @@
 import type { Acquiring, PoolContext } from './pool.ts';
+import type { Address } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 
 /** What a creation goes by until it is known what became of it. */
@@ -14,9 +15,9 @@ export const createdAt = (context: PoolContext): string => asBegun(context).spec
 export const isUnderWay = ({ intending, intent, unpublished, unclear }: Acquiring): boolean =>
   intending || intent !== null || unpublished !== null || unclear.length > 0;
 
-/** Forgets by which spec a creation was begun once that is over. */
-export function settled({ by, ...acquiring }: Acquiring): Acquiring {
-  return by && isUnderWay(acquiring) ? { ...acquiring, by } : acquiring;
+/** Forgets by which spec a creation was begun, and whether others create meanwhile, once that is over. */
+export function settled({ by, othersCreate, ...acquiring }: Acquiring): Acquiring {
+  return isUnderWay(acquiring) ? { ...acquiring, ...(by && { by }), ...(othersCreate && { othersCreate }) } : acquiring;
 }
 
 /** The spec is about to become another one: the creation that is under way goes on by the former one, if addresses are made elsewhere from now on. */
@@ -31,3 +32,7 @@ export const guesses = (context: PoolContext): boolean => !asBegun(context).spec
 /** What was made is known from a list alone: until then the call was in doubt. */
 export const isGuess = ({ acquiring: { unpublished, inDoubtUntil } }: PoolContext): boolean =>
   unpublished !== null && inDoubtUntil !== null;
+
+/** What was made and is ours still once the address that was made last is given up: whoever stays does not use that one again. */
+export const usedAgain = ({ created, deleted, acquiring: { unpublished } }: PoolContext): readonly Address[] =>
+  deleted ? created : created.filter((address) => address !== unpublished);

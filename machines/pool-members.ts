@@ -1,7 +1,7 @@
 import { foundAt, ownedFrom } from './adoption.ts';
 import { type BackoffTables, backoffMs } from './backoff.ts';
 import { moved, restedUntil } from './contention.ts';
-import { asBegun, isGuess, settled } from './creation.ts';
+import { asBegun, isGuess, settled, usedAgain } from './creation.ts';
 import type { Assigned, Effect, Failed, Gone, Ready } from './events.ts';
 import { bindTaken, policyFor } from './exposing.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
@@ -22,7 +22,6 @@ import {
   type PoolSettings,
   recordSetActor,
   tell,
-  usedAgain,
   wanted,
 } from './pool.ts';
 import { givenBack, inDoubt, newMember, originIn, spawned, startOf, stayersFirst, towardOf } from './starting-members.ts';

@@ -141,6 +141,8 @@ export interface Acquiring {
   readonly inDoubtUntil: number | null;
   /** The intent was found in the status, and was not looked up since, or others may create since: it waits for no right that they have. Absent for one that was not. */
   readonly remembered?: true;
+  /** What became of the call cannot be told as long as the account refuses the credentials: others create meanwhile, and what a list shows later may be theirs. Absent before. */
+  readonly othersCreate?: true;
   /** The spec under which it was begun, where addresses are made elsewhere under the present one; absent else. */
   readonly by?: PoolSpec;
   /** What its Jobs go by has changed since it was begun; false or absent for no. */
@@ -369,10 +371,6 @@ const mayCreate = (context: PoolContext): boolean =>
   !awaitsOffer(context) &&
   (isFromGroup(context) || !context.fullNodes.includes(CREATE_CLAIM));
 
-/** What was made and is ours still once the address that was made last is given up: whoever stays does not use that one again. */
-export const usedAgain = ({ created, deleted, acquiring: { unpublished } }: PoolContext): readonly Address[] =>
-  deleted ? created : created.filter((address) => address !== unpublished);
-
 /** A creation is under way, or its outcome has to be looked up. */
 export const isCreating = ({ intent, unclear, givenBack }: Acquiring): boolean =>
   intent !== null && unclear.length === 0 && givenBack === undefined;
@@ -389,9 +387,9 @@ export const awaitsLookUp = (context: PoolContext): boolean =>
 
 /** Claims where an address is created. Addresses of an IPGroup are told apart by their owners: others may create meanwhile. */
 export const rightTaken = (context: PoolContext): readonly string[] =>
-  (context.acquiring.intending || isCreating(context.acquiring)) && !isFromGroup(asBegun(context)) && !awaitsLookUp(context)
-    ? [CREATE_CLAIM]
-    : [];
+  holdsRight(context.acquiring) && !isFromGroup(asBegun(context)) && !awaitsLookUp(context) ? [CREATE_CLAIM] : [];
+
+const holdsRight = (acquiring: Acquiring): boolean => acquiring.intending || (isCreating(acquiring) && !acquiring.othersCreate);
 
 /** Claims where its addresses are, which bear their own. An assignment that was under way before its class spaced it, or was another one, goes on beside that of whoever has the turn. */
 export const turnsTaken = ({ spec, members, fullNodes }: PoolContext): readonly string[] => {

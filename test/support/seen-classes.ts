@@ -100,9 +100,11 @@ export class SeenClasses {
     return policy !== undefined && fieldsOf(policy.spec).routedIPReclaimPolicy !== 'Delete';
   }
 
-  /** The class says by now that the address stays which the object had got when it was deleted, and each of the processes knows it. */
+  /** The class says by now that the address stays which the object had got when it was deleted, and each of the processes knows it. One that cannot be used says nothing of what it
+   *  has never served. */
   keeps({ ref: { uid } }: PoolObject, address: Address, processes: readonly Pick<OperatorProcess, 'cluster'>[]): boolean {
-    const isKept = this.#deleted.get(uid)?.address === address && this.#saysRetain(uid);
+    const isSilent = this.#unusable.has(this.#named.get(uid) ?? '') && this.#untold.has(uid);
+    const isKept = this.#deleted.get(uid)?.address === address && this.#saysRetain(uid) && !isSilent;
     return isKept && processes.every(({ cluster: { watch } }) => watch.sees('policies') && watch.sees('objects'));
   }
 
