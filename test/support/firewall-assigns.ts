@@ -21,6 +21,8 @@ export class FirewallAssigns {
   readonly #inForce: (firewall: string) => ReadonlySet<string>;
   /** By address. */
   readonly #assigning = new Map<ActorId, Assign>();
+  /** By address: the firewall in which all was open when the last one began, and what that was. */
+  readonly #opened = new Map<ActorId, { readonly firewall: ActorId | null; readonly ports: readonly string[] }>();
   /** By firewall and item: when somebody else took it out, virtual ms. */
   readonly #lostAt = new Map<string, number>();
 
@@ -32,10 +34,25 @@ export class FirewallAssigns {
 
   begin(actor: ActorId, node: NodeRef, policy: FirewallPolicy): void {
     this.#assigning.set(actor, { node, policy, since: this.#world.clock.monotonic() });
+    if (!policy.postAllow) this.#opened.set(actor, { firewall: policy.firewall, ports: portsOn(policy, node.name) });
+  }
+
+  /** What was open for its last assignment of what it needs on the node; null for nothing. */
+  openedFor(actor: ActorId, policy: FirewallPolicy, node: NodeRef | null): readonly string[] | null {
+    const opened = this.#opened.get(actor);
+    if (!opened || opened.firewall !== policy.firewall || node === null) return null;
+    const ports = portsOn(policy, node.name).filter((port) => opened.ports.includes(port));
+    return ports.length > 0 ? ports : null;
   }
 
   over(actor: ActorId): void {
     this.#assigning.delete(actor);
+  }
+
+  /** It is given up. */
+  left(actor: ActorId): void {
+    this.over(actor);
+    this.#opened.delete(actor);
   }
 
   /** Somebody took it out. */

@@ -18,7 +18,7 @@ import type { World } from './world.ts';
 /** What must hold at every moment of firewalls in which RoutedIPs have something opened. */
 export type FirewallRule =
   /** Where the firewall comes first, an assign is sent only once everything is open, and in force, on the node; where the firewall has no room for what was asked for
-   *  since, all that was open before: who serves moves with that. */
+   *  since, all that was open before, where it served or for an assignment that failed: it moves with that. */
   | 'opens before it assigns'
   /** Where the firewall comes after, nothing is opened on a node before the address has come there. */
   | 'assigns before it opens, where that is asked for'
@@ -182,7 +182,7 @@ export class FirewallRules {
     else if (!after || stateOf(after).includes('Stable')) this.#reordered.delete(actor);
     if (!after || contextOf(after).retiring !== null) {
       this.#served.delete(actor);
-      this.#assigns.over(actor);
+      this.#assigns.left(actor);
       return;
     }
     const context = contextOf(after);
@@ -193,11 +193,12 @@ export class FirewallRules {
     this.#noteServed(actor, context, state);
   }
 
-  #promised(actor: ActorId, { policy, failure }: AddressContext): FirewallPolicy {
-    const served = failure?.reason === 'FirewallLimit' ? this.#served.get(actor) : undefined;
-    if (!served) return policy;
+  #promised(actor: ActorId, { policy, failure, elected }: AddressContext): FirewallPolicy {
+    const isFull = failure?.reason === 'FirewallLimit';
+    const ports = isFull ? (this.#served.get(actor)?.ports ?? this.#assigns.openedFor(actor, policy, elected)) : null;
+    if (!ports) return policy;
     this.#short.add(actor);
-    return { ...policy, ports: served.ports, portsOn: {} };
+    return { ...policy, ports, portsOn: {} };
   }
 
   #noteServed(actor: ActorId, context: AddressContext, state: string): void {

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
+import { actorOf, isPool } from '../../../actors/pools.ts';
 import { MemoryCloud } from '../../../adapters/memory/cloud.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
+import { recordSetActor } from '../../../machines/pool.ts';
+import type { RecordSetContext } from '../../../machines/record-set.ts';
 import type { Address, DNSRecord } from '../../../machines/types.ts';
 import { NameRules } from '../../support/names.ts';
 import { type Domain, index, of, type Played, type Stage, type Violation } from '../domain.ts';
@@ -104,13 +107,12 @@ export class PlayedNames implements Played<NameHappening> {
     return this.#rules.violations;
   }
 
-  /** What does not stand in the zone as it must in the end, or too much. Of several that want one name one has it, which is not told that it is another’s. */
+  /** What does not stand in the zone as it must in the end, or too much. Of several that want one name one has it, which is not told that it is another’s: the oldest, also
+   *  while it has no address to publish. */
   wrongs(): readonly string[] {
     const claimants = this.#claimants().filter((each) => !this.#isOthers(each));
-    const wrong = [...Map.groupBy(claimants, ({ name }) => name)].flatMap(([name, all]) => {
-      const wanting = all.filter(({ addresses }) => addresses.length > 0);
-      // Whoever has nothing to list by now may have the name all the same, and the records of before stay.
-      if (wanting.length < all.length && wanting.every((each) => this.#hasOtherTrouble(each))) return [];
+    const wrong = [...Map.groupBy(claimants, ({ name }) => name)].flatMap(([name, wanting]) => {
+      if (wanting.every(({ addresses }) => addresses.length === 0)) return [];
       const wanted = wanting.map(({ addresses }) => addresses.toSorted().join(' '));
       const there = this.#records(name)
         .map(({ data, ttlSeconds }) => (ttlSeconds === TTL_SECONDS ? data : `${data} for ${ttlSeconds} s`))
@@ -136,13 +138,12 @@ export class PlayedNames implements Played<NameHappening> {
     return [...ofPools, ...this.#ofNodes()];
   }
 
-  /** Only the first thing that is wrong is shown: of one with another trouble this is not known. */
+  /** Only the first thing that is wrong is shown: of one with another trouble its record set alone says so. */
   #isOthers({ ref }: Claimant): boolean {
-    return this.#stage.world.cluster.conditions(ref).some(({ reason }) => reason === 'RecordConflict');
-  }
-
-  #hasOtherTrouble({ ref }: Claimant): boolean {
-    return this.#stage.world.cluster.conditions(ref).some(({ type, status }) => type === 'Degraded' && status === 'True');
+    const { cluster, invariants } = this.#stage.world;
+    const set = invariants.records.get(isPool(actorOf(ref)) ? recordSetActor(actorOf(ref)) : actorOf(ref));
+    const { owner = null } = (set?.snapshot.context ?? {}) as Partial<RecordSetContext>;
+    return owner !== null || cluster.conditions(ref).some(({ reason }) => reason === 'RecordConflict');
   }
 
   #ofNodes(): readonly Claimant[] {
