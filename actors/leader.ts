@@ -7,7 +7,7 @@ import { Cells } from './cells.ts';
 import { Inbox } from './inbox.ts';
 import { leftClaims } from './left-claims.ts';
 import { LeftQueues } from './left-queues.ts';
-import { isBare, specFact, uidOf } from './pool-facts.ts';
+import { hasLost, isBare, specFact, uidOf } from './pool-facts.ts';
 import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -294,6 +294,13 @@ export class Leader {
     if (!context?.spec) this.#tellSpec(id, pool);
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
     if (!this.#lists.startWhenRead(id, pool)) this.#tellSpec(id, pool);
+    else if (context && this.#lists.isHeldUp(id, pool) && hasLost(context, this.#ports.pools.conflicts(id))) this.#tellLoss(id, pool);
+  }
+
+  /** It gives up what another one has by now, who could not begin before, and takes nothing: its nodes are not told. */
+  #tellLoss(id: ActorId, pool: PoolObject): void {
+    for (const actor of this.recordsOf(id)?.keys() ?? []) this.#cells.resume(actor);
+    this.#tellSpec(id, pool);
   }
 
   /** A record set needs no list of a provider: its zone reads what stands there before it writes. */

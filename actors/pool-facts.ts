@@ -1,6 +1,7 @@
-import type { PoolContext } from '../machines/pool.ts';
+import { entries, type PoolContext } from '../machines/pool.ts';
 import type { ActorId } from '../machines/types.ts';
 import { registryFor } from './claims.ts';
+import type { Conflicts } from './ownership.ts';
 import type { ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -38,6 +39,10 @@ export function isBare(id: ActorId, records: Records | null): boolean {
   const context = records?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
   return context?.exposed?.bound === null && context.acquiring.intent === null && !context.acquiring.intending;
 }
+
+/** By its records it runs an address that another one has by now. */
+export const hasLost = ({ members }: PoolContext, conflicts: Conflicts): boolean =>
+  entries(members).some(([address, { retiring }]) => !retiring && conflicts[address] !== undefined);
 
 /** Of the object that the records are about. */
 export function uidOf(id: ActorId, records: Records): string | null {

@@ -98,8 +98,7 @@ export class ProviderLists {
       for (const id of this.#dueOf(name)) unreadable(id);
       if (this.#lists.has(name)) return;
       this.#tellListed(name, []);
-      // Those that have moved away from it begin by the account with which they work now.
-      if (isFirst) observeAgain([...this.waitingFor(name)].filter(isDue));
+      if (isFirst) void inSlices(this.#waitingOn(name), clock, isClosed, (id) => isDue(id) && observeAgain([id]));
     };
     const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });
     if (truth === null || isClosed()) return;
@@ -129,6 +128,12 @@ export class ProviderLists {
   /** Those that wait for the list of the account, and work with another one by now. */
   waitingFor(name: string): Iterable<ActorId> {
     return this.#moved.get(name) ?? [];
+  }
+
+  /** Its account is being read, and a try has failed: it may be long before it is started. */
+  isHeldUp(id: ActorId, pool: PoolObject): boolean {
+    const name = this.#beginsBy(id, pool);
+    return this.#reading.has(name) && this.#refusals.has(name) && !this.#lists.has(name);
   }
 
   /** Why nothing is decided yet about what is at the provider; null when it was read, or cannot be for now. */
@@ -242,8 +247,12 @@ export class ProviderLists {
   }
 
   #dueOf(name: string): readonly ActorId[] {
-    const users = this.#usersOf(name).map(([id]) => id);
-    return [...new Set([...users, ...this.waitingFor(name)])].filter((id) => this.#dueFor(name, id));
+    return this.#waitingOn(name).filter((id) => this.#dueFor(name, id));
+  }
+
+  /** Those that work with the account, and those that have moved away from it. */
+  #waitingOn(name: string): readonly ActorId[] {
+    return [...new Set([...this.#usersOf(name).map(([id]) => id), ...this.waitingFor(name)])];
   }
 
   /** The object of a pool that waits for this list; undefined where it waits for none, or for another one. */

@@ -43,6 +43,36 @@ describe('an address that somebody names first who has not got it', () => {
     },
   );
 
+  test('is given up by whoever ran it, though his token is refused when the next leader begins', async ({ open }) => {
+    const world = open();
+    const token = (holds: Holds) => {
+      world.begins = ({ providers }) => providers.set(secretKey('evil', 'own'), accountOf(holds, world));
+    };
+    token('foreign');
+    world.cluster.setPolicy(issuer('evil'));
+    const { squatter, process } = await squatted(world, { issuerRef: { name: 'own' } });
+    token('refused');
+    await world.restart(process);
+    await world.clock.advance(MINUTE);
+    const shop = world.setRoutedIP('shop', { routedIP: FREE });
+    await world.stable(shop);
+    expect(world.reasonOf(squatter)).toBe('ProviderUnread');
+  });
+
+  test('is given up by the younger one, too, that ran it before', async ({ open }) => {
+    const world = open();
+    world.begins = ({ providers }) => providers.set(secretKey('evil', 'own'), accountOf('foreign', world));
+    world.cluster.setPolicy(issuer('evil'));
+    const shop = world.setRoutedIP('shop', { routedIP: '203.0.113.250' });
+    const { process } = await squatted(world, { issuerRef: { name: 'own' } });
+    process.kill();
+    world.begins = ({ providers }) => providers.set(secretKey('evil', 'own'), accountOf('refused', world));
+    world.setRoutedIP('shop', { routedIP: FREE });
+    await world.start();
+    await world.clock.advance(2 * MINUTE);
+    expect([world.reasonOf(shop), world.statusOf(shop).routedIP]).toEqual(['Assigned', FREE]);
+  });
+
   test('is no less for the account of an issuer than for that of the class', async ({ open }) => {
     const world = open();
     world.begins = ({ providers }) => {
