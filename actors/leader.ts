@@ -335,8 +335,7 @@ export class Leader {
   /** A creation asks for lists of its own, and nobody else creates before it is over: it does not wait for a list that cannot be had. */
   #goOnCreating(id: ActorId): void {
     const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
-    const isToWait = !context || entries(context.members).length > 0 || rightTaken(context).length === 0;
-    if (isToWait || this.#resumed.has(id)) return;
+    if (!context || entries(context.members).length > 0 || rightTaken(context).length === 0 || this.#resumed.has(id)) return;
     this.#resumed.add(id);
     this.#cells.resume(id);
   }
