@@ -34,12 +34,9 @@ const isLeftOver = (context: PoolContext, address: Address): boolean => isPaused
 export const keptInPause = (context: PoolContext): readonly Address[] =>
   isPaused(context) ? entries(context.members).flatMap(([address, { retiring }]) => (retiring ? [] : [address])) : [];
 
-/** An entry of a FloatingIPPool's status says that the address was on a node for the pool, or was made for it; or that it has a node in hand that nothing has confirmed yet. */
-export function showsAddress({ nodeName, electedNode, epoch, origin, unconfirmed, inDoubt }: Readonly<Record<string, unknown>>): boolean {
-  const wasElected = typeof epoch === 'number' && epoch > 0;
-  const isOpen = unconfirmed !== true || inDoubt === true || typeof electedNode === 'string';
-  return (typeof nodeName === 'string' && nodeName !== '') || (wasElected && isOpen) || origin === 'Created';
-}
+/** An entry of a FloatingIPPool's status says that the address was on a node for the pool, or was made for it. */
+export const showsAddress = ({ nodeName, epoch, origin }: Readonly<Record<string, unknown>>): boolean =>
+  (typeof nodeName === 'string' && nodeName !== '') || (typeof epoch === 'number' && epoch > 0) || origin === 'Created';
 
 export const shownAddresses = (status: unknown): readonly Address[] =>
   Object.entries(fieldsOf(fieldsOf(status).ips)).flatMap(([text, entry]) => (showsAddress(fieldsOf(entry)) && parseAddress(text)) || []);

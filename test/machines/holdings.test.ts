@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { showsAddress, standingTo } from '../../machines/holdings.ts';
+import { standingTo } from '../../machines/holdings.ts';
 import { A, registry } from './builders.ts';
 import { serving, spec } from './pool-world.ts';
 
@@ -14,16 +14,4 @@ describe('a pool whose provider becomes another one', () => {
     expect(changed('other')).toBeNull());
 
   test('keeps them as long as there is no such provider', () => expect(changed('nobody')).toBe('Holds'));
-});
-
-describe('a status of a pool whose records are lost', () => {
-  test.each([
-    ['serves', { nodeName: 'a', epoch: 1 }, true],
-    ['has served', { epoch: 1 }, true],
-    ['has a node in hand', { epoch: 1, unconfirmed: true, electedNode: 'a' }, true],
-    ['may be on its way to a node', { epoch: 1, unconfirmed: true, inDoubt: true }, true],
-    ['was given nodes that refused it', { epoch: 4, unconfirmed: true }, false],
-    ['was made for it', { origin: 'Created' }, true],
-    ['is only listed', { origin: 'Found' }, false],
-  ])('shows of an address that %s, whether the pool has it as the records would', (_, entry, has) => expect(showsAddress(entry)).toBe(has));
 });
