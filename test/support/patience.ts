@@ -137,7 +137,8 @@ export class PatienceRules {
     }
     const contest = this.#contests.get(actor);
     const rules = pool.spec?.contention;
-    if (rules && contest?.restsSince && since(contest.restsSince, now) < rules.windowMs)
+    // Statuses tell of times in whole milliseconds.
+    if (rules && contest?.restsSince && since(contest.restsSince, now) <= rules.windowMs - 1)
       this.#note('is left to others for a window', `${about} ${since(contest.restsSince, now)} ms after it was left to others`);
   }
 
