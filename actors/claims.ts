@@ -25,7 +25,7 @@ export interface ClaimsPorts {
   readonly providers: Pick<ProviderDirectory, 'all'>;
   /** Of the cell of an object; null while this process does not lead, and for one that has none. */
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
-  /** Whether the account of a provider's key lists the address; true before it was read, or could not be. */
+  /** Whether the account of a provider's key lists the address; true until the first try to read the account has ended. */
   readonly isListed: (key: string, address: Address) => boolean;
 }
 

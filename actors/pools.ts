@@ -52,7 +52,7 @@ export class ObservedPools {
   readonly #directory: ClaimsPorts['providers'];
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
-  /** What each account listed last in this term, by the key of its provider; nothing once it could not be read. */
+  /** What each account listed last in this term, by the key of its provider. Empty for one that could not be read; absent until the first try has ended. */
   readonly #lists = new Map<string, ReadonlySet<Address>>();
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 

@@ -187,8 +187,7 @@ export function isLeftOver(context: PoolContext): boolean {
   return made !== undefined && hasOther(context, made);
 }
 
-/** A RoutedIP works for good with the address that it asks for and has, once the provider has told of it, unless that is not taken. What is only given back is not what
- *  it has. */
+/** Binds a RoutedIP for good to the address that it asks for, once the provider has told of it and it may be taken. What is being given back does not count. */
 export function bindTaken(context: PoolContext): PoolContext {
   const only = context.exposed && wanted(context).find((address) => isHad(context, context.members[address]));
   return only ? bind(context, only) : context;
