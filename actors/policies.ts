@@ -130,7 +130,7 @@ export class ObservedPolicies {
     const policy = this.servesFor(routedIP);
     const { namespace, name, uid } = ref;
     const refusal = policy && this.#refusalOf(policy);
-    const barred = policy && (refusal?.message ?? this.#barred(policy, namespace));
+    const barred = policy && this.#whyNotFor(policy, namespace);
     return {
       namespace,
       name,
@@ -177,7 +177,16 @@ export class ObservedPolicies {
     return policy.ref.kind === ISSUER && key !== '' && !isPrivate(key);
   }
 
-  #barred({ ref, spec }: PoolObject, namespace: string): string | null {
+  /** Whether the class or issuer that it names, if there is one, serves anybody new of its namespace. */
+  isOpenTo(routedIP: PoolObject): boolean {
+    const policy = this.servesFor(routedIP);
+    return policy === null || this.#whyNotFor(policy, routedIP.ref.namespace) === null;
+  }
+
+  #whyNotFor(policy: PoolObject, namespace: string): string | null {
+    const { ref, spec } = policy;
+    const refusal = this.#refusalOf(policy);
+    if (refusal) return refusal.message;
     return ref.kind === CLASS ? barredBy(spec, `${CLASS} ${ref.name}`, namespace, (name) => this.#namespaces.labelsOf(name)) : null;
   }
 

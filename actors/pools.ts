@@ -1,5 +1,6 @@
 import type { Adoption } from '../machines/adoption.ts';
 import type { ClusterFact } from '../machines/events.ts';
+import { isServedBy } from '../machines/exposing.ts';
 import { checkRoutedIP, reclaimOf } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
@@ -82,7 +83,16 @@ export class ObservedPools {
     return this.#claims.providerOf(pool);
   }
 
-  /** Those that work with the provider of this key; those that name none for the empty one. */
+  /** Whether it works with that provider: its class or issuer may be for nobody new of its namespace. */
+  worksWithNamed(pool: PoolObject, context: PoolContext | undefined): boolean {
+    return this.#isOpenTo(pool) || (context !== undefined && isServedBy(context, this.policies.factOf(pool)));
+  }
+
+  #isOpenTo(pool: PoolObject): boolean {
+    return pool.ref.kind !== 'RoutedIP' || this.policies.isOpenTo(pool);
+  }
+
+  /** Those that name the provider of this key; for the empty one those that name none, or may not work with it. */
   usersOf(key: string): readonly (readonly [ActorId, PoolObject])[] {
     return this.#objectsOf(this.#byProvider.membersOf(key));
   }
@@ -216,7 +226,7 @@ export class ObservedPools {
     this.#pools.set(id, pool);
     this.#claims.anew();
     this.#byPolicy.set(id, pool.ref.kind === 'RoutedIP' ? this.policies.askedBy(pool) : null);
-    this.#byProvider.set(id, this.providerOf(pool));
+    this.#byProvider.set(id, this.#isOpenTo(pool) ? this.providerOf(pool) : '');
     this.#byNamespace.set(id, pool.ref.namespace);
     return this.#ownership.put(id, pool, this.#claims.keysOf(id, pool));
   }

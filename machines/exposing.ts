@@ -9,7 +9,7 @@ import { entries, listed, next, tell, wanted } from './pool.ts';
 import { isPrivate } from './provider-key.ts';
 import { servicePorts } from './service-ports.ts';
 import { unsupported } from './serving-nodes.ts';
-import type { Address, BoundAddress, ObservedService } from './types.ts';
+import type { Address, BoundAddress, ClassRef, ObservedService } from './types.ts';
 import type { CheckedSpec, PoolSpec } from './validate.ts';
 
 /** A RoutedIP: what its pool of one observes of the Service that it exposes, and tells its address of it. */
@@ -72,9 +72,12 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
   return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec, isLeaving) };
 }
 
-/** Whoever has an address of a class keeps it, and no other class serves him by it. After the records were lost nobody knows which one it was: then it is the present one. */
-const isServedBy = ({ spec, exposed }: PoolContext, fact: RoutedIPFact): boolean =>
-  exposed !== null && exposed.bound !== null && (!spec?.exposes || isBySame(spec, fact));
+/** Whoever has an address of a class keeps it, and no other class serves him by it. Where the records were lost and no status says which one it was, it is the present one. */
+export function isServedBy({ spec, exposed }: PoolContext, fact: RoutedIPFact): boolean {
+  if (!exposed || exposed.bound === null) return false;
+  if (spec?.exposes) return isBySame(spec, fact);
+  return exposed.boundBy === undefined || isSame(exposed.boundBy, sourceOf(fact));
+}
 
 /** It names the class or issuer by which it was served last. Of an issuer, whose author may give it other credentials at any time, with the same ones. */
 function isBySame({ provider, exposes }: PoolSpec, fact: RoutedIPFact): boolean {
@@ -91,8 +94,7 @@ function keptBy({ exposed }: PoolContext, { refusal }: Pick<RoutedIPFact, 'refus
 
 const unbarred = ({ barred: _, refusal: __, ...open }: RoutedIPFact): RoutedIPFact => open;
 
-const isSame = (a: ReturnType<typeof sourceOf> | undefined, b: ReturnType<typeof sourceOf>): boolean =>
-  a?.kind === b?.kind && a?.name === b?.name;
+const isSame = (a: ClassRef | null | undefined, b: ClassRef | null | undefined): boolean => a?.kind === b?.kind && a?.name === b?.name;
 
 /** The last valid spec with the addresses that the RoutedIP names now: those that it named before may belong to others. */
 const keeping = ({ exposed }: PoolContext, spec: PoolSpec, ips: readonly Address[]): PoolSpec =>

@@ -5,7 +5,7 @@ import { firewallActor } from './firewall-id.ts';
 import type { CredentialsRefusal } from './operator-credentials.ts';
 import { checkPolicy, type Policy, type PolicyObject } from './policy.ts';
 import { type ServiceRef, serviceOf } from './service.ts';
-import { type ActorId, type Address, isFields } from './types.ts';
+import { type ActorId, type Address, type ClassRef, isFields } from './types.ts';
 import { known, type PoolSpec, type ProviderFacts, type ProviderRegistry } from './validate.ts';
 
 /** A RoutedIP leads an address to a Service: what its pool of one has to know besides. */
@@ -32,7 +32,7 @@ export interface Exposure
   /** The IPGroup that its address is taken from, and the one that it is to be, null for any; absent where the provider has the addresses. */
   readonly group?: { readonly name: string; readonly address: Address | null };
   /** The class or issuer in use. */
-  readonly source: { readonly kind: string; readonly name: string };
+  readonly source: ClassRef;
 }
 
 /** What is observed of a RoutedIP: its own spec, and the class or issuer that it names. */
@@ -99,7 +99,7 @@ export function asked(spec: unknown): Asked | null {
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value !== '';
 /** The class or issuer that a RoutedIP uses, or would: of one that is not there what the spec says of it. Null when it does not say. */
-export function sourceOf({ spec, policy }: RoutedIPFact): Exposure['source'] | null {
+export function sourceOf({ spec, policy }: RoutedIPFact): ClassRef | null {
   if (policy) return { kind: policy.kind, name: policy.name };
   const wanted = asked(spec);
   switch (wanted?.kind) {

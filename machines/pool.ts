@@ -16,7 +16,19 @@ import { memo } from './memo.ts';
 import type { CredentialsRefusal } from './operator-credentials.ts';
 import { serviceQueryOf } from './service.ts';
 import type { PortWarning } from './service-ports.ts';
-import type { ActorId, Address, Candidate, Family, Finding, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
+import type {
+  ActorId,
+  Address,
+  Candidate,
+  ClassRef,
+  Family,
+  Finding,
+  JobFailure,
+  Leaving,
+  NodeRef,
+  ObservedAddress,
+  ProviderID,
+} from './types.ts';
 import type { PoolSpec } from './validate.ts';
 import type { GroupOffer } from './vip.ts';
 
@@ -90,7 +102,7 @@ export interface Exposed {
   /** Of the error in the spec; null while there is none. */
   readonly reason: RoutedIPReason | null;
   /** The class or issuer that a spec with an error asks for; absent before there was one. */
-  readonly source?: { readonly kind: string; readonly name: string };
+  readonly source?: ClassRef;
   /** Why the class or issuer does not count as it is now: what it said before goes on. Null when it counts. */
   readonly policyError: string | null;
   /** Why the class or issuer by which it keeps its address is for nobody new of its namespace; absent or null when it is. */
@@ -103,6 +115,8 @@ export interface Exposed {
   readonly deleting: boolean;
   /** The address that this RoutedIP has got, for good; null before. */
   readonly bound: Address | null;
+  /** After the records were lost the class or issuer by which it had that, null for one that it may not name; absent where nothing tells. */
+  readonly boundBy?: ClassRef | null;
   /** What is wrong with the Service; null for nothing, or while it is not known. */
   readonly trouble: { readonly reason: 'ServiceNotFound' | 'ServiceNotSupported'; readonly message: string } | null;
   readonly warnings: readonly PortWarning[];
@@ -194,8 +208,9 @@ export interface RememberedPool {
   readonly addresses: PoolContext['remembered'];
   readonly absent: PoolContext['absent'];
   readonly held: boolean;
-  /** Of a RoutedIP: the address that it has got. */
+  /** Of a RoutedIP: the address that it has got, and by which class or issuer, as in `Exposed`. */
   readonly bound?: Address | null;
+  readonly boundBy?: ClassRef | null;
 }
 
 export interface PoolSettings {
@@ -238,6 +253,12 @@ const UNEXPOSED: Exposed = {
   shared: { lastAssignmentAt: null, loads: {} },
 };
 
+const exposedBefore = ({ bound = null, boundBy }: Partial<RememberedPool> = {}): Exposed => ({
+  ...UNEXPOSED,
+  bound,
+  ...(boundBy !== undefined && { boundBy }),
+});
+
 export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolInput): PoolContext => ({
   id,
   ref,
@@ -246,7 +267,7 @@ export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolI
   generation: 0,
   spec: null,
   error: null,
-  exposed: ref.kind === 'RoutedIP' ? { ...UNEXPOSED, bound: remembered?.bound ?? null } : null,
+  exposed: ref.kind === 'RoutedIP' ? exposedBefore(remembered) : null,
   conflicts: {},
   query: null,
   candidates: [],

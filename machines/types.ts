@@ -283,6 +283,12 @@ export interface ObservedService {
   readonly endpoints: readonly ObservedEndpoint[];
 }
 
+/** A class or an issuer of the namespace. */
+export interface ClassRef {
+  readonly kind: string;
+  readonly name: string;
+}
+
 /** An address that a RoutedIP has got for good, and whether we made it, or reserved it. */
 export interface BoundAddress {
   readonly address: Address;
