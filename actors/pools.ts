@@ -8,7 +8,7 @@ import type { CredentialsRefusal } from '../machines/operator-credentials.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { Standing } from '../machines/precedence.ts';
 import { creationAt } from '../machines/rebuild.ts';
-import { boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
+import { bindingIn, boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
 import { type ActorId, type Address, type BoundAddress, FINALIZER, MOVE_TO, type ObservedAddress } from '../machines/types.ts';
 import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
@@ -85,7 +85,7 @@ export class ObservedPools {
 
   /** Whether it works with that provider: its class or issuer may be for nobody new of its namespace. */
   worksWithNamed(pool: PoolObject, context: PoolContext | undefined): boolean {
-    return this.#isOpenTo(pool) || (context !== undefined && isServedBy(context, this.policies.factOf(pool)));
+    return this.#isOpenTo(pool) || isServedBy(context ?? { spec: null, exposed: bindingIn(pool.status) }, this.policies.factOf(pool));
   }
 
   #isOpenTo(pool: PoolObject): boolean {

@@ -32,6 +32,7 @@ export const unservedProjection = ({ ref, generation, status }: PoolObject, unse
     ref,
     generation,
     partial: true,
+    unserved: true,
     status: shown > 0 ? { term: shown } : {},
     conditions: [{ type: 'Ready', status: 'Unknown', ...unserved }],
     annotated: {},

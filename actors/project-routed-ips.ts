@@ -59,6 +59,7 @@ export function hinderedProjection({ context: { ref, generation }, term }: PoolV
     ref,
     generation,
     partial: true,
+    unserved: true,
     status: { term },
     conditions: [
       { type: 'Ready', status: 'Unknown', reason, message },

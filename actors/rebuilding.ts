@@ -1,9 +1,11 @@
+import type { Binding } from '../machines/exposed.ts';
+import { classInUse } from '../machines/exposing.ts';
 import { isFirewall } from '../machines/firewall-id.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { PoolContext, PoolInput, RememberedPool } from '../machines/pool.ts';
 import { type Doubt, nothingRemembered, rememberedPool, termIn, withClaimed, withDoubts } from '../machines/rebuild.ts';
 import { rememberedRoutedIP } from '../machines/rebuild-routed-ip.ts';
-import { type ActorId, type Address, type ClassRef, FINALIZER } from '../machines/types.ts';
+import { type ActorId, type Address, FINALIZER } from '../machines/types.ts';
 import type { PoolSpec } from '../machines/validate.ts';
 import { actorOf, isPool, isRoutedIP, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
@@ -30,9 +32,8 @@ interface Former {
   readonly doubts: ReadonlyMap<Address, Doubt>;
   /** Firewalls of which something is claimed for its addresses. */
   readonly claimed: ReadonlyMap<Address, readonly ActorId[]>;
-  /** The address that a RoutedIP has got, null for none, and by which class or issuer, null where none is known. */
-  readonly bound: Address | null;
-  readonly boundBy: ClassRef | null;
+  /** Of a RoutedIP that has got an address. */
+  readonly binding: Binding | null;
 }
 
 /** What takes the place of the records of a cell that is rebuilt: a pool that begins anew with what its status says, a pool without an object that is only to end, or a firewall
@@ -67,11 +68,7 @@ export const isUndone = ({ ref, deleting, marks }: PoolObject): boolean =>
 function withFormer(told: RememberedPool, { term, by, doubts, claimed, ...former }: Former, status: unknown): RememberedPool {
   const intent = told.intent ?? (termIn(status) > 0 ? null : former.intent);
   const isSame = by !== null && intent?.listedAt === former.intent?.listedAt;
-  const { bound, boundBy } = told.bound ? told : former;
-  const remembered = withClaimed(
-    { ...told, intent, ...(isSame && { by }), ...(bound && { bound, ...(boundBy !== undefined && { boundBy }) }) },
-    claimed,
-  );
+  const remembered = withClaimed({ ...told, intent, ...(isSame && { by }), ...(!told.bound && former.binding) }, claimed);
   return termIn(status) > term ? remembered : withDoubts(remembered, doubts, told.inDoubtUntil);
 }
 
@@ -82,14 +79,17 @@ function formerInput(cell: ActorId, records: StoredCell['records'], term: number
   const object = ports.pools.all.get(cell);
   const creation = { intent: intentIn(context), by: begunIn(context, ports) };
   const claimed = new Map([...rememberedClaims(context), ...Object.values(records).flatMap(claimsIn)]);
-  const { bound = null, boundBy = null } = context.exposed ?? {};
   if (object?.ref.uid === uid) {
     const doubts = new Map([...rememberedDoubts(context), ...Object.values(records).flatMap(doubtIn)]);
-    return isUndone(object)
-      ? null
-      : poolInput(object, ports, { term, ...creation, doubts, claimed, bound, boundBy: context.spec?.exposes?.source ?? boundBy });
+    return isUndone(object) ? null : poolInput(object, ports, { term, ...creation, doubts, claimed, binding: bindingOf(context) });
   }
   return ports.isGone(cell, uid) ? endingInput(cell, context, { ...creation, claimed }, ports) : null;
+}
+
+function bindingOf({ spec, exposed }: Partial<PoolContext>): Binding | null {
+  const { bound, boundBy = null } = exposed ?? {};
+  const by = (spec && classInUse(spec)) ?? boundBy;
+  return bound ? { bound, ...(by && { boundBy: by }) } : null;
 }
 
 /** A pool that is only to end, or a RoutedIP that somebody has let go: it knows which addresses it had, so that no node goes on to bear them, what it claims of firewalls, and the creation

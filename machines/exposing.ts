@@ -1,15 +1,16 @@
 import { isTaken } from './adoption.ts';
 import type { Effect, FirewallPolicy, RetirePolicy, SpecObserved } from './events.ts';
+import type { Binding, Exposed } from './exposed.ts';
 import { checkRoutedIP, type RoutedIPFact, reclaimOf, sourceOf } from './exposure.ts';
 import type { Member } from './grants.ts';
 import { isPaused } from './marks.ts';
 import { accountOf } from './policy.ts';
-import type { Exposed, Next, PoolContext } from './pool.ts';
+import type { Next, PoolContext } from './pool.ts';
 import { entries, listed, next, tell, wanted } from './pool.ts';
 import { isPrivate } from './provider-key.ts';
 import { servicePorts } from './service-ports.ts';
 import { unsupported } from './serving-nodes.ts';
-import type { Address, BoundAddress, ClassRef, ObservedService } from './types.ts';
+import type { Address, BoundAddress, ClassInUse, ObservedService } from './types.ts';
 import type { CheckedSpec, PoolSpec } from './validate.ts';
 
 /** A RoutedIP: what its pool of one observes of the Service that it exposes, and tells its address of it. */
@@ -23,7 +24,8 @@ function withReclaim(context: PoolContext, fact: RoutedIPFact): PoolContext {
   const { spec } = context;
   const reclaim = reclaimOf(fact);
   if (reclaim === null || !spec?.exposes || spec.exposes.reclaim === reclaim) return context;
-  if (reclaim === 'Delete' && !isBySame(spec, fact)) return context;
+  const by = classInUse(spec);
+  if (reclaim === 'Delete' && !(by && isBySame(by, fact))) return context;
   const { subject } = spec.exposes;
   return {
     ...context,
@@ -73,17 +75,25 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
 }
 
 /** Whoever has an address of a class keeps it, and no other class serves him by it. Where the records were lost and no status says which one it was, it is the present one. */
-export function isServedBy({ spec, exposed }: PoolContext, fact: RoutedIPFact): boolean {
+export function isServedBy(
+  { spec, exposed }: Pick<PoolContext, 'spec'> & { readonly exposed: Binding | null },
+  fact: RoutedIPFact,
+): boolean {
   if (!exposed || exposed.bound === null) return false;
-  if (spec?.exposes) return isBySame(spec, fact);
-  return exposed.boundBy === undefined || isSame(exposed.boundBy, sourceOf(fact));
+  const by = spec?.exposes ? classInUse(spec) : exposed.boundBy;
+  return !by || isBySame(by, fact);
 }
 
+/** By which class or issuer a spec is served. */
+export const classInUse = ({ provider, exposes }: PoolSpec): ClassInUse | undefined => exposes && { ...exposes.source, provider };
+
 /** It names the class or issuer by which it was served last. Of an issuer, whose author may give it other credentials at any time, with the same ones. */
-function isBySame({ provider, exposes }: PoolSpec, fact: RoutedIPFact): boolean {
+function isBySame({ kind, name, provider }: ClassInUse, fact: RoutedIPFact): boolean {
   const { policy, operatorNamespace } = fact;
-  const isOtherAccount = policy?.kind === 'RoutedIPIssuer' && accountOf(policy, operatorNamespace)?.provider !== provider;
-  return !isOtherAccount && isSame(exposes?.source, sourceOf(fact));
+  const isOtherAccount =
+    provider !== undefined && policy?.kind === 'RoutedIPIssuer' && accountOf(policy, operatorNamespace)?.provider !== provider;
+  const named = sourceOf(fact);
+  return !isOtherAccount && kind === named?.kind && name === named.name;
 }
 
 /** Before the labels of its Namespace are known nothing is news of that. */
@@ -93,8 +103,6 @@ function keptBy({ exposed }: PoolContext, { refusal }: Pick<RoutedIPFact, 'refus
 }
 
 const unbarred = ({ barred: _, refusal: __, ...open }: RoutedIPFact): RoutedIPFact => open;
-
-const isSame = (a: ClassRef | null | undefined, b: ClassRef | null | undefined): boolean => a?.kind === b?.kind && a?.name === b?.name;
 
 /** The last valid spec with the addresses that the RoutedIP names now: those that it named before may belong to others. */
 const keeping = ({ exposed }: PoolContext, spec: PoolSpec, ips: readonly Address[]): PoolSpec =>

@@ -156,6 +156,7 @@ export const LIMITS = {
     'spec.serviceRef.namespace': 63,
     'status.routedIP': 45,
     'status.class.name': 317,
+    'status.class.provider': 16_384,
     'status.error': 32_768,
     'status.electedNode': 253,
     'status.assignedNode': 253,

@@ -2,12 +2,11 @@ import { familyOf } from './address.ts';
 import type { BackoffTables } from './backoff.ts';
 import { asBegun } from './creation.ts';
 import type { RecordTarget } from './dns.ts';
-import type { Decision, Effect, FirewallPolicy, Shared } from './events.ts';
-import type { RoutedIPReason } from './exposure.ts';
-import { NO_FIREWALL } from './firewall-policy.ts';
+import type { Decision, Effect } from './events.ts';
+import { type Binding, type Exposed, exposedBefore } from './exposed.ts';
 import { type Absence, nodeKey } from './grace.ts';
 import { isUnderWay, type Member } from './grants.ts';
-import { awaitsOffer, type GroupRefusal, isFromGroup } from './group-address.ts';
+import { awaitsOffer, isFromGroup } from './group-address.ts';
 import type { Remembered } from './ip-context.ts';
 import type { ObjectRef } from './jobs.ts';
 import { isPaused, type NotedMarks } from './marks.ts';
@@ -15,22 +14,8 @@ import { queryOf } from './match.ts';
 import { memo } from './memo.ts';
 import type { CredentialsRefusal } from './operator-credentials.ts';
 import { serviceQueryOf } from './service.ts';
-import type { PortWarning } from './service-ports.ts';
-import type {
-  ActorId,
-  Address,
-  Candidate,
-  ClassRef,
-  Family,
-  Finding,
-  JobFailure,
-  Leaving,
-  NodeRef,
-  ObservedAddress,
-  ProviderID,
-} from './types.ts';
+import type { ActorId, Address, Candidate, Family, Finding, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
-import type { GroupOffer } from './vip.ts';
 
 /** What a pool remembers: the least that decides. */
 export interface PoolContext {
@@ -95,38 +80,6 @@ export interface PoolContext {
   readonly since: number;
   /** What the pool's record set was told last; null while there is none. */
   readonly named: Named | null;
-}
-
-/** What a RoutedIP's pool of one remembers besides. */
-export interface Exposed {
-  /** Of the error in the spec; null while there is none. */
-  readonly reason: RoutedIPReason | null;
-  /** The class or issuer that a spec with an error asks for; absent before there was one. */
-  readonly source?: ClassRef;
-  /** Why the class or issuer does not count as it is now: what it said before goes on. Null when it counts. */
-  readonly policyError: string | null;
-  /** Why the class or issuer by which it keeps its address is for nobody new of its namespace; absent or null when it is. */
-  readonly kept?: CredentialsRefusal | null;
-  /** The object cannot go without our leave: before that nothing is done for it. */
-  readonly guarded: boolean;
-  /** What is to become of the address although it was not made by us. */
-  readonly deleteAdopted: boolean;
-  /** The object is deleted, but its address has to be read before it can be given up. */
-  readonly deleting: boolean;
-  /** The address that this RoutedIP has got, for good; null before. */
-  readonly bound: Address | null;
-  /** After the records were lost the class or issuer by which it had that, null for one that it may not name; absent where nothing tells. */
-  readonly boundBy?: ClassRef | null;
-  /** What is wrong with the Service; null for nothing, or while it is not known. */
-  readonly trouble: { readonly reason: 'ServiceNotFound' | 'ServiceNotSupported'; readonly message: string } | null;
-  readonly warnings: readonly PortWarning[];
-  /** What the address was told last of its firewall. */
-  readonly policy: FirewallPolicy;
-  readonly shared: Shared;
-  /** The address of an IPGroup that it is to have; absent or null while there is none, or when it has one. */
-  readonly offer?: GroupOffer | null;
-  /** Why its IPGroup has none for it; absent or null for no reason. */
-  readonly refusal?: GroupRefusal | null;
 }
 
 /** What the leader says to whoever would create an address in a namespace that may keep so many. */
@@ -197,7 +150,8 @@ export interface PoolInput {
   readonly remembered?: RememberedPool;
 }
 
-export interface RememberedPool {
+/** Of a RoutedIP with what it has got. */
+export interface RememberedPool extends Partial<Binding> {
   readonly lastAssignmentAt: number | null;
   readonly intent: Acquiring['intent'];
   /** The spec under which that was begun, as far as records tell. */
@@ -208,9 +162,6 @@ export interface RememberedPool {
   readonly addresses: PoolContext['remembered'];
   readonly absent: PoolContext['absent'];
   readonly held: boolean;
-  /** Of a RoutedIP: the address that it has got, and by which class or issuer, as in `Exposed`. */
-  readonly bound?: Address | null;
-  readonly boundBy?: ClassRef | null;
 }
 
 export interface PoolSettings {
@@ -239,25 +190,6 @@ export const NOT_ACQUIRING: Acquiring = {
   attempts: 0,
   until: null,
 };
-
-const UNEXPOSED: Exposed = {
-  reason: null,
-  policyError: null,
-  guarded: false,
-  deleteAdopted: false,
-  deleting: false,
-  bound: null,
-  trouble: null,
-  warnings: [],
-  policy: NO_FIREWALL,
-  shared: { lastAssignmentAt: null, loads: {} },
-};
-
-const exposedBefore = ({ bound = null, boundBy }: Partial<RememberedPool> = {}): Exposed => ({
-  ...UNEXPOSED,
-  bound,
-  ...(boundBy !== undefined && { boundBy }),
-});
 
 export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolInput): PoolContext => ({
   id,

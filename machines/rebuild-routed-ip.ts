@@ -1,25 +1,12 @@
 import { parseAddress } from './address.ts';
-import type { RoutedIPReason } from './exposure.ts';
+import type { Binding } from './exposed.ts';
 import type { Held } from './firewall-claims.ts';
 import { firewallActor } from './firewall-id.ts';
 import type { FirewallOwned } from './jobs.ts';
 import type { RememberedPool } from './pool.ts';
 import { portText } from './port.ts';
 import { rememberedPool } from './rebuild.ts';
-import {
-  type ActorId,
-  type Address,
-  type BoundAddress,
-  type ClassRef,
-  type Fields,
-  fieldsOf,
-  type NodeRef,
-  type Port,
-  type ProviderID,
-} from './types.ts';
-
-/** Why a class or an issuer is not for who names it. */
-const REFUSALS: ReadonlySet<unknown> = new Set<RoutedIPReason>(['OperatorCredentialsNotAllowed', 'NamespaceNotSelected']);
+import { type ActorId, type Address, type BoundAddress, type Fields, fieldsOf, type NodeRef, type Port, type ProviderID } from './types.ts';
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
@@ -47,16 +34,15 @@ export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs:
     : pool.addresses;
   // It has what was made for it, and makes no other one.
   const intent = boundIn(status)?.created ? null : pool.intent;
-  const boundBy = bound ? boundByIn(fields) : undefined;
-  return { ...pool, intent, addresses, bound, ...(boundBy !== undefined && { boundBy }) };
+  return { ...pool, intent, addresses, ...bindingIn(status) };
 }
 
-/** By which class or issuer the status says that it has its address; undefined where it does not. One that it names and may not use is shown as well. */
-function boundByIn({ class: shown, conditions }: Fields): ClassRef | null | undefined {
-  const isRefused = list(conditions).some((each) => REFUSALS.has(fieldsOf(each).reason));
-  if (isRefused) return null;
-  const { kind, name } = fieldsOf(shown);
-  return typeof kind === 'string' && typeof name === 'string' ? { kind, name } : undefined;
+/** The address that its status says it has got, and by which class or issuer. */
+export function bindingIn(status: unknown): Binding {
+  const bound = boundAddress(status);
+  const { kind, name, provider } = fieldsOf(fieldsOf(status).class);
+  if (!bound || typeof kind !== 'string' || typeof name !== 'string') return { bound };
+  return { bound, boundBy: { kind, name, ...(typeof provider === 'string' && { provider }) } };
 }
 
 const nodeIn = ({ assignedNode, providerID }: Fields): NodeRef | null =>

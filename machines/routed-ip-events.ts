@@ -1,10 +1,11 @@
 import { isOwn } from './adoption.ts';
+import type { Exposed } from './exposed.ts';
 import { letsDeleteAdopted } from './exposing.ts';
 import type { FirewallContext } from './firewall.ts';
 import { firewallOf } from './firewall-id.ts';
 import { lossOf } from './firewall-lost.ts';
 import { opens } from './ip-firewall.ts';
-import type { Exposed, PoolContext } from './pool.ts';
+import type { PoolContext } from './pool.ts';
 import type { AddressView } from './pool-view.ts';
 import type { ActorId, ObjectEvent } from './types.ts';
 

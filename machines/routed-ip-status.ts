@@ -1,5 +1,7 @@
 import { adoptionProblem, isTaken } from './adoption.ts';
 import { isUntilChanged, UNTIL_CHANGED } from './backoff.ts';
+import type { Exposed } from './exposed.ts';
+import { classInUse } from './exposing.ts';
 import { firewallOf } from './firewall-id.ts';
 import { isFromGroup } from './group-address.ts';
 import { confirmedHere } from './ip.ts';
@@ -8,7 +10,7 @@ import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { awaitsResume, pausedCondition } from './marks-status.ts';
 import { refused } from './node-status.ts';
-import { type Exposed, entries, listed, type PoolContext } from './pool.ts';
+import { entries, listed, type PoolContext } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
 import {
@@ -22,7 +24,7 @@ import {
   verified,
   waitingProblem,
 } from './status.ts';
-import type { ActorId, Address, Finding } from './types.ts';
+import type { ActorId, Address, ClassInUse, Finding } from './types.ts';
 
 /** The status of a RoutedIP: that of its pool of one, in the fields of its kind. */
 export interface RoutedIPView extends PoolView {
@@ -63,7 +65,7 @@ export function routedIPStatus(view: RoutedIPView): Fields {
   return present({
     routedIP: address,
     addressOrigin: address && originOf(context, address),
-    class: (context.error === null ? null : context.exposed?.source) ?? context.spec?.exposes?.source,
+    class: classOf(context),
     state: stateOf(view, found?.shown ?? null),
     error: context.error ?? entry?.error ?? problemOf(view)?.message,
     ...whereabouts(found?.shown ?? null),
@@ -81,6 +83,13 @@ export function routedIPStatus(view: RoutedIPView): Fields {
     observedGeneration,
     term,
   });
+}
+
+/** By which it keeps its address, whatever it names by now; before it has one, what it names. */
+function classOf({ spec, exposed, error }: PoolContext): ClassInUse | undefined {
+  const named = error === null ? undefined : exposed?.source;
+  const used = spec ? classInUse(spec) : exposed?.boundBy;
+  return exposed?.bound ? (used ?? named) : (named ?? used);
 }
 
 const originOf = (context: PoolContext, address: Address): 'Found' | 'Created' | 'IPGroup' => {

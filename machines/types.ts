@@ -289,6 +289,11 @@ export interface ClassRef {
   readonly name: string;
 }
 
+/** With the key of the provider at which something was done by it; absent in what earlier versions wrote. */
+export interface ClassInUse extends ClassRef {
+  readonly provider?: string;
+}
+
 /** An address that a RoutedIP has got for good, and whether we made it, or reserved it. */
 export interface BoundAddress {
   readonly address: Address;

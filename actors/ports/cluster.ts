@@ -64,6 +64,8 @@ export interface PoolProjection {
   /** Only these fields of the status and these conditions are shown: the rest of the status stays, since it is the only memory that there is, and so does the
    *  generation that it is about. */
   readonly partial?: true;
+  /** It says only why the object is not served: its present generation is not shown by it. */
+  readonly unserved?: true;
   /** All of status but conditions. */
   readonly status: { readonly [key: string]: Json };
   readonly conditions: readonly Condition[];

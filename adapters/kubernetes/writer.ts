@@ -281,7 +281,7 @@ export class KubernetesWriter implements ClusterWriter {
       throw error;
     }
     desk.refusal = null;
-    if (projection && !projection.partial) desk.shownGeneration = projection.generation;
+    if (projection && !projection.unserved) desk.shownGeneration = projection.generation;
   }
 
   #annotate(desk: Desk, wanted: Wanted): void {

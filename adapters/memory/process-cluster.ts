@@ -32,7 +32,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
   };
   const write = (projection: PoolProjection): void => {
     annotateAgain(world.write(projection, accountedOf(projection.ref.uid)));
-    if (!projection.partial) shown.set(projection.ref.uid, projection.generation);
+    if (!projection.unserved) shown.set(projection.ref.uid, projection.generation);
   };
   const watch = new ClusterWatch(world);
   let ended = false;

@@ -111,7 +111,7 @@ export interface RoutedIPStatus {
    * IPGroup. Only a created address is deleted by the reclaim policy Delete; one of an IPGroup is free there again.
    */
   readonly addressOrigin?: AddressOrigin;
-  /** Class or issuer that is used, or would be. */
+  /** Class or issuer by which the address is kept; before there is one, that which is named. */
   readonly class?: ClassInUse;
   /**
    * Unassigned: waits for an address, a Service or a node. Electing: a node was chosen. FirewallOpening: ports are
@@ -177,12 +177,17 @@ export interface RoutedIPStatus {
  */
 export type AddressOrigin = 'Found' | 'Created' | 'IPGroup';
 
-/** Class or issuer that is used, or would be. */
+/** Class or issuer by which the address is kept; before there is one, that which is named. */
 export interface ClassInUse {
   /** Kind of the object; IssuerClass of a RoutedIP that had the former field `spec.issuerClass`. */
   readonly kind: ClassKind;
   /** Name of the object. Of a class that is not there the `spec.className` that is asked for. */
   readonly name: string;
+  /**
+   * Provider at which the address is, with the account where it is not that of the environment. Absent for a class or
+   * issuer that is only named.
+   */
+  readonly provider?: string;
 }
 
 /** Kind of the object; IssuerClass of a RoutedIP that had the former field `spec.issuerClass`. */

@@ -181,4 +181,30 @@ describe('whoever has his address by other credentials', () => {
     world.setRoutedIP('shop', BY_ISSUER);
     await world.untilReason(ref, NOT_ALLOWED);
   });
+
+  for (const by of ['an issuer that had a Secret', 'a class'] as const)
+    test(`nor after the records were lost: ${by}`, async ({ open }) => {
+      const world = open();
+      prepare(world, OWN);
+      world.setClass({ routedIPFirewallName: '' });
+      const process = await world.leader();
+      const ref = world.setRoutedIP('shop', by === 'a class' ? {} : BY_ISSUER);
+      await world.stable(ref);
+      setIssuer(world);
+      world.setRoutedIP('shop', BY_ISSUER);
+      await world.untilReason(ref, NOT_ALLOWED);
+      process.kill();
+      world.store.wipe();
+      world.queues.wipe();
+      world.invariants.forget();
+      await world.start();
+      await world.clock.advance(MINUTE);
+      const sent = world.changes().length;
+      world.cluster.setNode({ ...node(holder(world, ref)), ready: false });
+      await world.clock.advance(5 * MINUTE);
+      expect(world.changes().slice(sent)).toEqual([]);
+      expect(world.reasonOf(ref)).toBe(NOT_ALLOWED);
+      world.openNamespace();
+      await world.stable(ref, undefined, 2 * MINUTE);
+    });
 });
