@@ -109,7 +109,7 @@ describe('a RoutedIP of which nothing is known yet', () => {
     await writer.flush(PATIENCE_MS);
     expect(writer.shownGeneration(ref)).toBe(3);
     const unknown = { type: 'Ready', status: 'Unknown', reason: 'ProviderUnread', message: 'no answer' } as const;
-    writer.project(projection({ generation: 4, partial: true, status: {}, conditions: [unknown] }));
+    writer.project(projection({ generation: 4, partial: true, unserved: true, status: {}, conditions: [unknown] }));
     await writer.flush(PATIENCE_MS);
     const conditions = [
       { ...unknown, observedGeneration: 4 },
@@ -117,6 +117,9 @@ describe('a RoutedIP of which nothing is known yet', () => {
     ];
     expect(status()).toMatchObject({ state: 'Unassigned', observedGeneration: 3, conditions });
     expect(writer.shownGeneration(ref)).toBe(3);
+    writer.project(projection({ generation: 4, partial: true, status: {}, conditions: [idle] }));
+    await writer.flush(PATIENCE_MS);
+    expect(writer.shownGeneration(ref), 'all conditions are about it').toBe(4);
   });
 
   test('is shown no generation while the server does not take it', async () => {
