@@ -5,7 +5,7 @@ import type { RecordTarget } from './dns.ts';
 import type { Decision, Effect, FirewallPolicy, Shared } from './events.ts';
 import type { RoutedIPReason } from './exposure.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
-import { type Absence, nodeKey } from './grace.ts';
+import { type Absence, nodeKey, stoodIn } from './grace.ts';
 import { isUnderWay, type Member } from './grants.ts';
 import { awaitsOffer, type GroupRefusal, isFromGroup } from './group-address.ts';
 import type { Remembered } from './ip-context.ts';
@@ -86,6 +86,8 @@ export interface PoolContext {
   /** Addresses that this pool created, wanted or not: used again before another is created. */
   readonly created: readonly Address[];
   readonly remembered: Readonly<Record<Address, Remembered>>;
+  /** The machines on which addresses served that were started anew since, until it is heard where they are; null or absent for none. */
+  readonly stood?: Readonly<Record<Address, ProviderID>> | null;
   /** The time for which the next grant is set; null for none. */
   readonly grantAt: number | null;
   readonly deleted: boolean;
@@ -293,6 +295,7 @@ export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolI
   },
   created: remembered?.created ?? [],
   remembered: remembered?.addresses ?? {},
+  ...stoodIn(remembered?.addresses ?? {}),
   grantAt: null,
   deleted: false,
   left: [],
