@@ -6,7 +6,7 @@ import { isPaused } from './marks.ts';
 import { entries, isPrimed, type Next, next, type PoolContext, tell, wanted } from './pool.ts';
 import { askedAgainMs, counts, holds, LONGEST_ASKED_AGAIN_MS } from './safe-hold.ts';
 import type { Standings } from './standings.ts';
-import type { Address, Candidate, NodeRef } from './types.ts';
+import type { Address, Candidate, NodeRef, ProviderID } from './types.ts';
 
 /** Nodes of a pool that stopped matching and may come back: their addresses stay with them for a time, or until people or the provider have spoken. */
 
@@ -46,8 +46,29 @@ const servingAmong = (context: PoolContext, nodes: readonly Candidate[], at: num
   if (nodes.length === 0) return [];
   // One that is given up only to be run with another account is on its node all the while.
   const serving = new Set(served(context, at, wanted(context)).map(({ node }) => nodeKey(node)));
-  return nodes.filter((node) => serving.has(nodeKey(node)));
+  const stood = new Set(unheard(context).map(([, providerID]) => providerID));
+  return nodes.filter((node) => serving.has(nodeKey(node)) || stood.has(node.providerID));
 };
+
+/** Addresses that were started anew, and of which it is not known yet where they are, with the machines on which they served before. */
+const unheard = (context: PoolContext): readonly [Address, ProviderID][] => {
+  const { stood, members } = context;
+  if (!stood) return [];
+  const isWanted = new Set(wanted(context));
+  return (Object.entries(stood) as [Address, ProviderID][]).filter(([address]) => isWanted.has(address) && !members[address]?.heard);
+};
+
+const withStood = (context: PoolContext, all: readonly [Address, ProviderID][]): PoolContext => {
+  if (all.length > 0) return { ...context, stood: Object.fromEntries(all) };
+  return context.stood ? { ...context, stood: null } : context;
+};
+
+/** An address goes only to be started anew: its node keeps its time to come back although it fails before it is heard where the address is. */
+export function noteStood(context: PoolContext, address: Address, at: number): PoolContext {
+  const others = unheard(context).filter(([each]) => each !== address);
+  const on = context.deleted ? undefined : served(context, at, wanted(context)).find((each) => each.address === address)?.node;
+  return withStood(context, on ? [...others, [address, on.providerID]] : others);
+}
 
 const byName = ({ node: a }: Absence, { node: b }: Absence): number => (nodeKey(a) < nodeKey(b) ? -1 : 1);
 
@@ -92,13 +113,24 @@ export function served(
   });
 }
 
+/** Once the node of an address may not hold it any more it does not count that the address served there. */
+const stillStood = (context: PoolContext, holders: readonly Candidate[]): PoolContext => {
+  if (!context.stood || isPaused(context)) return context;
+  const machines = new Set(holders.map(({ providerID }) => providerID));
+  return withStood(
+    context,
+    unheard(context).filter(([, providerID]) => machines.has(providerID)),
+  );
+};
+
 /** Tells each address whose node has come or gone; one that keeps its address counts as there. While the pool is paused none is told that its node has, and
  *  those on their way are told to stay where they are: a call that was sent ends, and no other one follows. */
 export function tellMembers(context: PoolContext, at: number): Next {
   const effects: Effect[] = [];
   const members: Record<Address, Member> = { ...context.members };
   const names = new Set(Object.values(context.members).map(({ node }) => node?.name));
-  const eligible = new Set(holdersNow(context, at).flatMap((node) => (names.has(node.name) ? nodeKey(node) : [])));
+  const holders = holdersNow(context, at);
+  const eligible = new Set(holders.flatMap((node) => (names.has(node.name) ? nodeKey(node) : [])));
   for (const [address, member] of entries(context.members)) {
     if (!member.node) continue;
     const now = isPaused(context) ? member.eligible && standsThere(member) : eligible.has(nodeKey(member.node));
@@ -106,7 +138,7 @@ export function tellMembers(context: PoolContext, at: number): Next {
     members[address] = { ...member, eligible: now };
     effects.push(tell(context, address, { type: 'NODE_OBSERVED', name: member.node.name, eligible: now }));
   }
-  return next({ ...context, members }, effects);
+  return next({ ...stillStood(context, holders), members }, effects);
 }
 
 const standsThere = ({ node, confirmed, holder }: Member): boolean => confirmed || holder === node?.providerID;

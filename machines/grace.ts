@@ -1,6 +1,6 @@
 import { restMs } from './backoff.ts';
 import { memo } from './memo.ts';
-import type { Candidate, NodeRef, ObservedNode } from './types.ts';
+import type { Address, Candidate, NodeRef, ObservedNode, ProviderID } from './types.ts';
 
 /** Time for a node to come back: `spec.recoveryGraceSeconds`. */
 
@@ -39,3 +39,11 @@ export const asReady = (node: ObservedNode): ObservedNode => ({
 /** How much longer a node has to come back, ms: never more than the whole grace, even after the clock was set back. */
 export const graceLeft = ({ since, failing }: Pick<Absence, 'since' | 'failing'>, graceMs: number, at: number): number =>
   failing ? restMs(since + graceMs, at, graceMs) : 0;
+
+/** Where the status shows that addresses served when the records were lost. */
+export function stoodIn(addresses: Readonly<Record<Address, { readonly servedOn?: ProviderID }>>): {
+  readonly stood?: Readonly<Record<Address, ProviderID>>;
+} {
+  const all = Object.entries(addresses).flatMap(([address, { servedOn }]) => (servedOn ? [[address, servedOn] as const] : []));
+  return all.length > 0 ? { stood: Object.fromEntries(all) } : {};
+}

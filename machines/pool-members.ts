@@ -1,3 +1,4 @@
+import { noteStood } from './absences.ts';
 import { foundAt, ownedFrom } from './adoption.ts';
 import { type BackoffTables, backoffMs } from './backoff.ts';
 import { moved, restedUntil } from './contention.ts';
@@ -200,7 +201,8 @@ export function forgetRefusals(context: PoolContext): PoolContext {
 const blames = (kind: Failed['kind'], { toward }: Member): boolean =>
   toward === undefined && kind !== 'Unauthorized' && kind !== 'RateLimited';
 
-export function onGone(context: PoolContext, { address, epoch }: Gone): Next {
+export function onGone(former: PoolContext, { address, epoch, at }: Gone): Next {
+  const context = noteStood(former, address, at);
   const member = context.members[address];
   if (!member) return next(context);
   const { [address]: _, ...members } = context.members;

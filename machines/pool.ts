@@ -4,7 +4,7 @@ import { asBegun } from './creation.ts';
 import type { RecordTarget } from './dns.ts';
 import type { Decision, Effect } from './events.ts';
 import { type Binding, type Exposed, exposedBefore } from './exposed.ts';
-import { type Absence, nodeKey } from './grace.ts';
+import { type Absence, nodeKey, stoodIn } from './grace.ts';
 import { isUnderWay, type Member } from './grants.ts';
 import { awaitsOffer, isFromGroup } from './group-address.ts';
 import type { Remembered } from './ip-context.ts';
@@ -71,6 +71,8 @@ export interface PoolContext {
   /** Addresses that this pool created, wanted or not: used again before another is created. */
   readonly created: readonly Address[];
   readonly remembered: Readonly<Record<Address, Remembered>>;
+  /** The machines on which addresses served that were started anew since, until it is heard where they are; null or absent for none. */
+  readonly stood?: Readonly<Record<Address, ProviderID>> | null;
   /** The time for which the next grant is set; null for none. */
   readonly grantAt: number | null;
   readonly deleted: boolean;
@@ -225,6 +227,7 @@ export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolI
   },
   created: remembered?.created ?? [],
   remembered: remembered?.addresses ?? {},
+  ...stoodIn(remembered?.addresses ?? {}),
   grantAt: null,
   deleted: false,
   left: [],

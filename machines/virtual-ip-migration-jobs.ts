@@ -16,7 +16,7 @@ export interface MigrationJobs {
   readonly convertService: { readonly input: MigratedInput; readonly output: Done };
   /** The Service has the address as its ingress, and asks for it only if the VirtualIP did. */
   readonly assignIngress: { readonly input: AssignIngressInput; readonly output: Done };
-  /** The copy is gone. Nothing is removed while the Service does not have its ingress. */
+  /** The copy is gone. Before the VirtualIP is migrated nothing is removed while the Service does not have its ingress. */
   readonly removeClone: { readonly input: RemoveCloneInput; readonly output: Done };
   /** What a VirtualIP that is deleted leaves is gone: its copy, its IP unless that is the Service's, and our finalizers. */
   readonly releaseVirtualIP: { readonly input: ReleaseVirtualIPInput; readonly output: ReleasedVirtualIP };

@@ -67,6 +67,7 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
         isWithdrawn: asks(vip.isWithdrawn),
         exposesOther: asks(vip.exposesOther),
         isDrifted: asks(vip.isDrifted),
+        hasCopy: asks(vip.hasCopy),
         seesChange: asks(vip.seesChange),
         isUnreserved: asks(vip.isIn('reserving')),
         isUnexposed: asks(vip.isIn('exposing')),
@@ -105,6 +106,7 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
             { guard: 'isCleaningUp', target: 'CleaningUp' },
             { guard: 'isConverting', target: 'Converting' },
             { guard: 'isAssigning', target: 'Assigning' },
+            { guard: 'hasCopy', target: 'Removing' },
             { target: 'Migrated' },
           ],
         },
@@ -173,13 +175,16 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
           ]),
         },
         Removing: {
-          description: 'Deletes the copy, if the Service has its ingress at that moment.',
+          description: 'Deletes the copy, if the Service has its ingress at that moment, or has had it already.',
           ...job('Removing', 'removeClone', 'remove', vip.removeInput, { target: 'Resuming', actions: 'finish' }),
         },
         Migrated: {
           description: 'The address is the Service’s. Its user may delete it.',
           entry: 'rest',
-          always: { guard: 'isDeleting', target: 'Releasing' },
+          always: [
+            { guard: 'isDeleting', target: 'Releasing' },
+            { guard: 'hasCopy', target: 'Removing' },
+          ],
         },
         CoolOff: {
           description: 'Waits after an error and tries the same stage again; sooner when something that bears on it has changed.',

@@ -123,6 +123,9 @@ export const exposesOther = ({ wanted, service }: VirtualIPContext): boolean => 
 /** The copy is not like the Service, or not there. */
 export const isDrifted = ({ around }: VirtualIPContext): boolean => around.clone !== 'current';
 
+/** Of one that is migrated: a request that created the copy took effect after it had been removed. */
+export const hasCopy = ({ around }: VirtualIPContext): boolean => around.clone !== 'missing';
+
 /** Something is told that was not so before, and that may make a difference to what failed or is blocked. */
 export const seesChange = (context: VirtualIPContext, event: AnyVirtualIPEvent): boolean =>
   event.type === 'VIRTUAL_IP_OBSERVED' && relevant(noted(context, event)) !== relevant(context);
@@ -225,8 +228,11 @@ export const cleanUp = (context: VirtualIPContext): Next => next(at(context, 'cl
 export const convert = (context: VirtualIPContext): Next => next(at(context, 'converting'));
 export const assign = (context: VirtualIPContext): Next => next(at(context, 'assigning'));
 
-/** Only here is a VirtualIP said to be migrated. */
-export const finish = (context: VirtualIPContext): Next => next({ ...at(context, 'migrated'), gsm: '', keepalivedGroup: '', clone: '' });
+/** Only here is a VirtualIP said to be migrated. The copy is gone: what is told later may be of before. */
+export const finish = (context: VirtualIPContext): Next => {
+  const around: Surroundings = { ...context.around, clone: 'missing' };
+  return next({ ...at(context, 'migrated'), gsm: '', keepalivedGroup: '', clone: '', around });
+};
 
 /** Begins, or tries again, to remove what it leaves. */
 export const beginRelease = (context: VirtualIPContext): Next =>

@@ -167,7 +167,7 @@ const orServed =
 
 /** One whose migration is over: whoever asks goes by a record of before, and nothing of the step is done again. The Service may have become anything since. */
 const unlessOver =
-  <N extends Step | 'removeClone'>(step: MigrationJobBody<N>, output: MigrationJobOutput<N>): MigrationJobBody<N> =>
+  <N extends Step>(step: MigrationJobBody<N>, output: MigrationJobOutput<N>): MigrationJobBody<N> =>
   async (context) => {
     const live = await virtualIPOf(context.writer, context.input.vip);
     return isOver(live) ? done(output) : step(context);
@@ -314,17 +314,23 @@ const assignIngress: MigrationJobBody<'assignIngress'> = async ({ input, writer,
   return done({});
 };
 
-/** Looks once more: an ingress that was taken away since leaves the copy as the only one that serves. */
+/** Looks once more: an ingress that was taken away since leaves the copy as the only one that serves. A copy of one that is migrated already is of no use to anybody, whatever
+ *  became of the Service: a request that created it took effect late. */
 const removeClone: MigrationJobBody<'removeClone'> = async ({ input, writer, fence }) => {
-  const { vip, service: name, address, clone } = input;
-  const service = await serviceOf(writer, vip, name, NO_INGRESS);
-  const isServed = isLoadBalancer(service) && hasIngress(service, address);
-  if (!isServed && !(await isGivenUp(writer, service, vip, address)))
-    throw new ProviderError('Unavailable', `${NO_INGRESS}: ${address} was taken off again`);
+  const { vip, clone } = input;
+  if (!isOver(await virtualIPOf(writer, vip))) await servedByService(input, writer);
   await saying('could not delete the cloned service', () => cloneRemoved(writer, vip, clone, fence));
   await saying('could not remove finalizer for service', () => writer.letGo(vip, 'clone', fence));
   return done({});
 };
+
+/** @throws ProviderError while nobody but the copy serves */
+async function servedByService({ vip, service: name, address }: MigrationJobInput<'removeClone'>, writer: MigrationWriter): Promise<void> {
+  const service = await serviceOf(writer, vip, name, NO_INGRESS);
+  const isServed = isLoadBalancer(service) && hasIngress(service, address);
+  if (!isServed && !(await isGivenUp(writer, service, vip, address)))
+    throw new ProviderError('Unavailable', `${NO_INGRESS}: ${address} was taken off again`);
+}
 
 async function cloneRemoved(writer: MigrationWriter, vip: ObjectRef, name: string, fence: Fence): Promise<void> {
   const clone = await writer.service({ namespace: vip.namespace, name });
@@ -384,6 +390,6 @@ export const migrationJobBodies: MigrationJobBodies = {
   handOverIP: unlessOver(orServed(handOverIP), {}),
   convertService: unlessOver(orServed(convertService), {}),
   assignIngress: unlessOver(orServed(assignIngress), {}),
-  removeClone: unlessOver(removeClone, {}),
+  removeClone,
   releaseVirtualIP,
 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { migrationJobBodies } from '../../actors/jobs/migration.ts';
-import { expectMigrated, served, stuckAt } from './migration-acts.ts';
+import { expectMigrated, MIGRATED, served, stuckAt } from './migration-acts.ts';
 import { ADDRESS, CLONE, type MigrationWorld, STAGES } from './migration-world.ts';
 import { SECOND } from './vip-world.ts';
 
@@ -55,6 +55,27 @@ describe('in a migration', () => {
     await world.clock.advance(LONG);
     expect([world.externals(), world.place()]).toEqual([[], 'CoolOff']);
   });
+});
+
+test.each([
+  ['has its address', 'LoadBalancer'],
+  ['wants no address any more', 'ClusterIP'],
+])('a copy that is created by a request that took its time, after the migration, is removed: its Service %s', async (_, type) => {
+  const world = await served();
+  // What is sent first creates it 60 s later; the next one at once.
+  world.k8s.faults.next('createClone', { kind: 'hang', effectAfterMs: 60 * SECOND });
+  world.isServing = false;
+  dropClone(world);
+  await world.clock.runUntil(() => world.externals().includes(ADDRESS), 30 * SECOND);
+  world.isServing = type === 'LoadBalancer';
+  world.legacy.annotate('vip');
+  await world.untilState('Migrated');
+  if (type === 'ClusterIP') world.k8s.setService({ name: 'web', type });
+  await world.clock.runUntil(() => world.externals().includes(ADDRESS), 60 * SECOND);
+  await world.clock.runUntil(() => world.externals().length === 0, 5 * SECOND);
+  await world.clock.advance(5 * SECOND);
+  expect([world.vip?.status.state, world.vip?.status.message, world.place()]).toEqual(['Migrated', MIGRATED, 'Migrated']);
+  expect([world.externals(), world.wrongs, world.rules.violations, world.faults()]).toEqual([[], [], [], []]);
 });
 
 test.each(['claimService', 'reassociateIP', 'handOverIP', 'convertService', 'assignIngress', 'removeClone'] as const)(

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { graceLeft } from '../../machines/grace.ts';
 import { compile, servingNodes } from '../../machines/match.ts';
 import type { PoolContext } from '../../machines/pool.ts';
+import { rememberedPool } from '../../machines/rebuild.ts';
 import { standings } from '../../machines/standings.ts';
 import type { Candidate, ObservedNode, ObservedPod } from '../../machines/types.ts';
-import { A, B, frozen, node, PREFIX, pod, providerIDOf, registry, SECOND, START } from './builders.ts';
-import type { Driven } from './drive.ts';
-import { cluster, grantsIn, named, ready, serving, spec, toldIn } from './pool-world.ts';
+import { A, B, frozen, node, observed, PREFIX, pod, providerIDOf, registry, SECOND, START } from './builders.ts';
+import { Driven } from './drive.ts';
+import { cluster, grantsIn, named, poolInput, provided, ready, serving, spec, toldIn } from './pool-world.ts';
 
 const match = { nodeLabel: 'pool=work', podLabel: 'app=nginx' };
 const names = (candidates: readonly Candidate[]): readonly string[] => candidates.map(({ name }) => name);
@@ -161,5 +162,60 @@ describe('a pool with a grace of 30 s', () => {
     const pool = graced().send('SPEC_OBSERVED', spec({ recoveryGraceSeconds: 30, provider: 'other' }, { generation: 2, registry: both }));
     pool.send('CLUSTER_OBSERVED', aFails).send('GONE', { address: A }).send('GONE', { address: B });
     expect(grantsIn(pool.send('READY', ready(A, 'a')))).toEqual([`${A} → a`]);
+  });
+
+  describe('whose address has gone to another account', () => {
+    const both = { ...registry(), other: registry().digitalocean };
+    const moving = (): Driven<PoolContext> => {
+      const other = spec({ recoveryGraceSeconds: 30, provider: 'other' }, { generation: 2, registry: both });
+      const pool = graced().send('SPEC_OBSERVED', other).send('GONE', { address: B });
+      expect(toldIn(pool.send('GONE', { address: A }))).toEqual([`spawn ${A}`]);
+      return pool;
+    };
+    const onA = (pool: Driven<PoolContext>): readonly string[] => grantsIn(pool.send('READY', ready(A, 'a')));
+
+    test('gives it back to the node that failed before the account was read', () =>
+      expect(onA(moving().send('CLUSTER_OBSERVED', aFails))).toEqual([`${A} → a`]));
+
+    test('gives it back to that node too when it was back meanwhile and has failed again', () => {
+      const back = moving()
+        .send('CLUSTER_OBSERVED', aFails)
+        .send('CLUSTER_OBSERVED', named('a', 'b', 'c'));
+      expect(onA(back.after(40 * SECOND).send('CLUSTER_OBSERVED', aFails))).toEqual([`${A} → a`]);
+    });
+
+    test('gives no time twice', () => {
+      const late = moving()
+        .send('CLUSTER_OBSERVED', aFails)
+        .after(30 * SECOND)
+        .elapse('recovery');
+      expect(onA(late.send('CLUSTER_OBSERVED', aFails))).toEqual([`${A} → c`]);
+    });
+
+    test('gives none to a node that somebody has taken away before it failed', () => {
+      const cordoned = moving().send('CLUSTER_OBSERVED', cluster(node('a').labelled({}), node('b'), node('c')));
+      expect(onA(cordoned.send('CLUSTER_OBSERVED', aFails))).toEqual([`${A} → c`]);
+    });
+
+    test('remembers nothing of that once it is heard where they are', () => {
+      const heard = moving().send('READY', ready(A, 'a')).send('READY', ready(B, 'b'));
+      expect(heard.send('CLUSTER_OBSERVED', named('a', 'b', 'c')).context.stood).toBeNull();
+    });
+  });
+
+  describe('that is rebuilt gives an address back to its node that fails', () => {
+    const entry = (name: string) => ({ machineState: 'Stable', nodeName: name, providerID: providerIDOf(name) });
+    const remembered = rememberedPool({ ips: { [A]: entry('a'), [B]: entry('b') } }, START, 15 * SECOND);
+    const listed = provided(observed(A, 'a'), observed(B, 'b'));
+
+    test.each<[string, (pool: Driven<PoolContext>) => Driven<PoolContext>]>([
+      ['before the account was read', (pool) => pool.send('CLUSTER_OBSERVED', aFails).send('PROVIDER_OBSERVED', listed)],
+      ['before the address is heard of', (pool) => pool.send('PROVIDER_OBSERVED', listed).send('CLUSTER_OBSERVED', aFails)],
+    ])('%s', (_, failing) => {
+      const rebuilt = new Driven<PoolContext>('pool', poolInput({ remembered }))
+        .send('SPEC_OBSERVED', spec({ recoveryGraceSeconds: 30 }))
+        .send('CLUSTER_OBSERVED', named('a', 'b', 'c'));
+      expect(grantsIn(failing(rebuilt).send('READY', ready(A, 'a')))).toEqual([`${A} → a`]);
+    });
   });
 });

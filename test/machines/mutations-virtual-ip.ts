@@ -86,6 +86,11 @@ export const VIRTUAL_IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     })),
     events: assigning,
   },
+  'one that is migrated rests without a copy': {
+    mutation: 'a copy that appears after the migration is left',
+    spoil: guard<Context>('hasCopy', () => false),
+    events: [words.over, words.copied],
+  },
   'jobs of a migration are about the Service that was exposed, and its address': {
     mutation: 'the Service that the spec names by then is converted',
     spoil: state('Converting', (config) => ({

@@ -88,7 +88,12 @@ export const VIRTUAL_IP_RULES: Readonly<Record<string, (edge: Edge) => boolean>>
   },
 
   'the copy is removed only after the ingress was assigned': (edge) =>
-    !jobsOf(edge).includes('removeClone') || edge.event.type === 'xstate.done.actor.assign' || stateOf(edge.before) === 'Removing',
+    !jobsOf(edge).includes('removeClone') ||
+    edge.event.type === 'xstate.done.actor.assign' ||
+    stateOf(edge.before) === 'Removing' ||
+    contextOf(edge.after).stage === 'migrated',
+
+  'one that is migrated rests without a copy': ({ after }) => stateOf(after) !== 'Migrated' || contextOf(after).around.clone === 'missing',
 
   'jobs of a migration are about the Service that was exposed, and its address': (edge) =>
     edge.after.starts

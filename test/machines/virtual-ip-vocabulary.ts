@@ -66,6 +66,10 @@ export const askedAndDrifted = observed(vip({ asked: true }), { clone: 'drifted'
 export const deleted = observed(vip({ asked: true, deleting: true }));
 export const gone = observed(null);
 export const another = observed(vip({ ref: { ...vip().ref, uid: 'uid-2' } }));
+const migrated = vip({ asked: true, finalizers: [] }, { state: 'Migrated', gsm: '', keepalivedGroup: '', clonedService: '' });
+export const over = observed(migrated, { clone: 'missing', owner: 'Service' });
+/** A request that created the copy took effect after it had been removed. */
+export const copied = observed(migrated, { owner: 'Service' });
 export const taken = observed(vip({ asked: true }), { service: { type: 'LoadBalancer', ingress: ['1.1.1.1'], loadBalancerIP: '' } });
 
 export const reserved = done('reserve', { address: ADDRESS, gsm: 'keepalived-2', keepalivedGroup: 'group2' });
@@ -97,6 +101,8 @@ export const EVENTS: readonly MachineEvent[] = [
   deleted,
   gone,
   another,
+  over,
+  copied,
   taken,
   reserved,
   exposed,

@@ -4,7 +4,7 @@ import { nodesFull } from '../../machines/claims.ts';
 import type { ContentionRules } from '../../machines/contention.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import { isPaused } from '../../machines/marks.ts';
-import { familyServed, type PoolContext } from '../../machines/pool.ts';
+import { familyServed, type PoolContext, wanted } from '../../machines/pool.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
 import type { PoolStatus } from '../../machines/status.ts';
 import type { ActorId, Address, NodeRef } from '../../machines/types.ts';
@@ -157,6 +157,8 @@ export class PatienceRules {
       const isActive = stateOf(record).includes('Stable') && assigned && assigned.name === elected?.name;
       if (isActive && eligible && !retiring && matches(pool, assigned))
         this.#served.set(actor, { node: assigned, at: now, graceMs: pool.spec?.graceMs ?? 0 });
+      const served = this.#served.get(actor);
+      if (served && isStartedAnew(pool, contextOf(record)) && matches(pool, served.node)) this.#served.set(actor, { ...served, at: now });
     }
   }
 
@@ -289,6 +291,10 @@ const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.v
 const keyOf = ({ name, providerID }: NodeRef): string => `${name} ${providerID}`;
 const matches = ({ candidates, leaving }: PoolContext, { name, providerID }: NodeRef): boolean =>
   [...candidates, ...leaving].some((each) => each.name === name && each.providerID === providerID);
+
+/** It goes to another account, or all was lost: it serves all the while, though nobody has heard from there where it is. */
+const isStartedAnew = (pool: PoolContext, { address, retiring }: AddressContext): boolean =>
+  !pool.deleted && wanted(pool).includes(address) && (retiring !== null || pool.members[address]?.heard === false);
 
 const since = (then: Moment, now: Moment): number => Math.max(now.wall - then.wall, now.monotonic - then.monotonic);
 
