@@ -322,8 +322,15 @@ export class PlayedAttacker implements Played<AttackHappening> {
     // What it has got it keeps, whatever it names by now.
     const own = bound ?? routedIP;
     const { createdAt, deleting } = object;
-    const isUnlisted = ref.kind === 'RoutedIP' && (!this.#ofClass.has(ref.uid) || this.#stage.history.routed?.jobs !== undefined);
-    return [{ ref, createdAt, deleting, addresses: [...ips, ...(own ? [own] : [])], ...(bound && { bound }), isUnlisted }];
+    const account = this.#accountOf(ref);
+    return [{ ref, createdAt, deleting, addresses: [...ips, ...(own ? [own] : [])], ...(bound && { bound }), ...(account && { account }) }];
+  }
+
+  /** His Secrets are of other accounts. */
+  #accountOf({ kind, uid }: ObjectRef): Claimant['account'] {
+    if (kind !== 'RoutedIP') return undefined;
+    if (!this.#ofClass.has(uid)) return 'Lacks';
+    return this.#stage.history.routed?.jobs ? 'Unlistable' : undefined;
   }
 
   #note(rule: AttackRule, text: string): void {
