@@ -5,7 +5,7 @@ import { keptInPause, shownAddresses, showsName, standingTo, standingToName } fr
 import type { AddressContext } from '../machines/ip-context.ts';
 import { refusedNow } from '../machines/operator-credentials.ts';
 import { addressActor, listed, type PoolContext, recordSetActor } from '../machines/pool.ts';
-import type { Standing } from '../machines/precedence.ts';
+import type { Evidence, Standing } from '../machines/precedence.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import { boundAddress } from '../machines/rebuild-routed-ip.ts';
 import type { RecordSetContext } from '../machines/record-set.ts';
@@ -25,8 +25,8 @@ export interface ClaimsPorts {
   readonly providers: Pick<ProviderDirectory, 'all'>;
   /** Of the cell of an object; null while this process does not lead, and for one that has none. */
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
-  /** Whether the account of a provider's key lists the address; true until the first try to read the account has ended. */
-  readonly isListed: (key: string, address: Address) => boolean;
+  /** How those who work with the provider of this key stand to an address that they wait for; `Asks` until the first try to read its account has ended. */
+  readonly evidenceOf: (key: string, address: Address) => Evidence;
 }
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
@@ -66,7 +66,7 @@ export class Claims {
     const standing = this.#wishOf(id, object, key);
     if (standing !== 'Asks' || isNameKey(key)) return standing;
     const provider = this.providerOf(object);
-    return provider !== '' && this.#ports.isListed(provider, key as Address) ? 'Asks' : 'Unlisted';
+    return provider === '' ? 'Unlisted' : this.#ports.evidenceOf(provider, key as Address);
   }
 
   /** Whatever its account has. */

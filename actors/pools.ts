@@ -6,7 +6,7 @@ import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
 import type { CredentialsRefusal } from '../machines/operator-credentials.ts';
 import type { PoolContext } from '../machines/pool.ts';
-import type { Standing } from '../machines/precedence.ts';
+import type { Evidence, Standing } from '../machines/precedence.ts';
 import { creationAt } from '../machines/rebuild.ts';
 import { bindingIn, boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
@@ -53,8 +53,9 @@ export class ObservedPools {
   readonly #directory: ClaimsPorts['providers'];
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
-  /** What each account listed last in this term, by the key of its provider. Empty for one that could not be read; absent until the first try has ended. */
-  readonly #lists = new Map<string, ReadonlySet<Address>>();
+  /** What each account listed last in this term, by the key of its provider. Empty for one that could not be read, null for one that nobody can list; absent until the first
+   *  try has ended. */
+  readonly #lists = new Map<string, ReadonlySet<Address> | null>();
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
   /** What every FloatingIPPool may take of what it lists; its annotation may only say less. */
@@ -70,8 +71,18 @@ export class ObservedPools {
     this.policies = new ObservedPolicies(operatorNamespace, namespaces, credentials);
     this.#adopt = adopt;
     this.#directory = providers;
-    const isListed: ClaimsPorts['isListed'] = (key, address) => this.#lists.get(key)?.has(address) ?? true;
-    this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell), isListed });
+    this.#claims = new Claims({
+      policies: this.policies,
+      providers,
+      recordsOf: (cell) => this.#recordsOf(cell),
+      evidenceOf: (...of) => this.#evidenceOf(...of),
+    });
+  }
+
+  #evidenceOf(key: string, address: Address): Evidence {
+    const list = this.#lists.get(key);
+    if (list === null) return 'Unlistable';
+    return list === undefined || list.has(address) ? 'Asks' : 'Unlisted';
   }
 
   get all(): ReadonlyMap<ActorId, PoolObject> {
@@ -209,12 +220,13 @@ export class ObservedPools {
     if (this.#recordsOf === recordsOf) this.#recordsOf = () => null;
   }
 
-  /** The account of a provider's key lists exactly these, or cannot be read any more. Answers those whose conflicts changed by it. */
-  listed(key: string, addresses: Iterable<Address>): readonly ActorId[] {
+  /** The account of a provider's key lists exactly these: none when it cannot be read any more, null when nobody can list it. Answers those whose conflicts changed by it. */
+  listed(key: string, addresses: Iterable<Address> | null): readonly ActorId[] {
     const former = this.#lists.get(key);
-    const present = new Set(addresses);
+    const present = addresses && new Set(addresses);
     this.#lists.set(key, present);
-    return this.#ownership.anew(former?.symmetricDifference(present) ?? this.#ownership.keysOf(this.#byProvider.membersOf(key)));
+    if (former && present) return this.#ownership.anew(former.symmetricDifference(present));
+    return former === present ? [] : this.#ownership.anew(this.#ownership.keysOf(this.#byProvider.membersOf(key)));
   }
 
   /** Answers the other pools whose conflicts changed by it. */

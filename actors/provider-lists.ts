@@ -233,11 +233,16 @@ export class ProviderLists {
 
   #keep(name: string, list: ProviderList): void {
     this.#lists.set(name, list);
-    this.#tellListed(name, list.byAddress.keys());
+    this.#tellListed(name, this.#isByJobs(name) ? null : list.byAddress.keys());
   }
 
-  /** What an account lists may decide who has which of it. */
-  #tellListed(name: string, addresses: Iterable<Address>): void {
+  /** Nobody can list what Jobs do. */
+  #isByJobs(name: string): boolean {
+    return this.#ports.providers.all[name]?.provider?.jobs?.addresses ?? false;
+  }
+
+  /** What an account lists may decide who has which of it; null when nobody can list it. */
+  #tellListed(name: string, addresses: Iterable<Address> | null): void {
     this.#ports.observeAgain(this.#ports.pools.listed(name, addresses));
   }
 
@@ -305,10 +310,10 @@ export class ProviderLists {
 
   /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for, or a newer one is there. One of Jobs is in no list. */
   async #handOn(name: string, addresses: readonly ObservedAddress[], { at, versions }: Asked): Promise<void> {
-    const { cells, pools, providers, clock, settle, isStarted, quota } = this.#ports;
+    const { cells, pools, clock, settle, isStarted, quota } = this.#ports;
     const list = providerList(addresses);
     this.#keep(name, list);
-    const byJobs = providers.all[name]?.provider?.jobs?.addresses ?? false;
+    const byJobs = this.#isByJobs(name);
     if (!byJobs) quota.listed(name, list, at);
     const isOver = (): boolean => cells.stopped || this.#lists.get(name) !== list;
     const tell = (id: ActorId): void => {

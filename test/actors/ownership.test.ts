@@ -5,7 +5,7 @@ import { ObservedPools } from '../../actors/pools.ts';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { Standing } from '../../machines/precedence.ts';
 import type { Address } from '../../machines/types.ts';
-import { ownerOf } from '../support/owners.ts';
+import { type Account, ownerOf } from '../support/owners.ts';
 
 const object = (name: string, createdAt: number, uid = `uid-${name}`, kind = 'FloatingIPPool'): PoolObject =>
   ({
@@ -41,7 +41,8 @@ describe('an address that several objects claim', () => {
   test.each([
     ['the records show in hand', 'one whose status alone says so', 'Holds', 'Bound'],
     ['a status says is in hand', 'an older one that waits', 'Bound', 'Asks'],
-    ['an account has that lists it', 'an older one whose account does not', 'Asks', 'Unlisted'],
+    ['an account has that lists it', 'an older one that Jobs serve, which list nothing', 'Asks', 'Unlistable'],
+    ['Jobs serve, which list nothing', 'an older one whose account does not list it', 'Unlistable', 'Unlisted'],
     ['a valid one waits for', 'an older one that is not valid', 'Unlisted', 'Barred'],
   ] as const)('that %s is not passed to %s', (_, __, own, others) => {
     for (const order of [['young', 'old'] as const, ['old', 'young'] as const]) {
@@ -109,6 +110,8 @@ describe('an address that several objects claim', () => {
   });
 });
 
+const ACCOUNTS: Readonly<Partial<Record<Standing, Account>>> = { Unlistable: 'Unlistable', Unlisted: 'Lacks' };
+
 interface Claimed {
   readonly object: PoolObject;
   readonly addresses: readonly Address[];
@@ -132,7 +135,7 @@ function swept(claims: ReadonlyMap<string, Claimed>, standings: Standings): Read
             tie: ref.uid,
             has: standings[id] === 'Holds',
             mayGain: standings[id] !== 'Barred',
-            lists: standings[id] !== 'Unlisted',
+            account: ACCOUNTS[standings[id] ?? 'Asks'] ?? 'Lists',
           }),
         ),
     );
@@ -149,7 +152,7 @@ test('any order of observations comes to what a sweep over all objects says, and
     id: fc.constantFrom('p', 'q', 'r', 's'),
     uid: fc.constantFrom('1', '2'),
     createdAt: fc.integer({ min: 0, max: 3 }),
-    standing: fc.constantFrom<Standing>('Holds', 'Asks', 'Asks', 'Unlisted'),
+    standing: fc.constantFrom<Standing>('Holds', 'Asks', 'Asks', 'Unlistable', 'Unlisted'),
     addresses: fc.oneof(fc.constant(null), fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 4 })),
   });
   fc.assert(
@@ -177,7 +180,7 @@ test('any order of observations comes to what a sweep over all objects says, and
 test('the order in which objects are observed decides nothing', () => {
   const claim = fc.record({
     createdAt: fc.integer({ min: 0, max: 2 }),
-    standing: fc.constantFrom<Standing>('Holds', 'Bound', 'Asks', 'Unlisted', 'Barred'),
+    standing: fc.constantFrom<Standing>('Holds', 'Bound', 'Asks', 'Unlistable', 'Unlisted', 'Barred'),
   });
   fc.assert(
     fc.property(fc.array(claim, { minLength: 2, maxLength: 6 }), fc.infiniteStream(fc.nat()), (claims, keys) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { Json } from '../../actors/ports.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
+import { firewallOf } from '../../machines/firewall-id.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { boundAddress } from '../../machines/rebuild-routed-ip.ts';
@@ -160,16 +161,17 @@ export class PlayedAttacker implements Played<AttackHappening> {
     // For whom an address is made no call says. That others get one each, and no second one, is a rule of its own.
     if (verb === 'createRoutedIP') return true;
     if (!verb.includes('Firewall')) return this.claims(args[0] as Address);
-    const [, items] = args as readonly [string, readonly (ProviderID | Port)[]];
-    return items.every((item) => (typeof item === 'string' ? this.#isLeftToHim(item) : this.#ports.has(item.port)));
+    const [firewall, items] = args as readonly [string, readonly (ProviderID | Port)[]];
+    return items.every((item) => (typeof item === 'string' ? this.#isLeftToHim(firewall, item) : this.#ports.has(item.port)));
   }
 
-  /** Whether no address of others is on the node or on its way to it. */
-  #isLeftToHim(node: ProviderID): boolean {
+  /** Whether no address of others for which the firewall is opened is on the node or on its way to it. */
+  #isLeftToHim(firewall: string, node: ProviderID): boolean {
     return [...this.#stage.world.invariants.records].every(([actor, { chart, snapshot }]) => {
       if (chart !== 'ip' || this.isOwn(actor)) return true;
-      const { elected, assigned } = snapshot.context as unknown as AddressContext;
-      return elected?.providerID !== node && assigned?.providerID !== node;
+      const { elected, assigned, policy } = snapshot.context as unknown as AddressContext;
+      const isOpenedInIt = policy.firewall !== null && firewallOf(policy.firewall).name === firewall;
+      return !isOpenedInIt || (elected?.providerID !== node && assigned?.providerID !== node);
     });
   }
 
@@ -322,8 +324,15 @@ export class PlayedAttacker implements Played<AttackHappening> {
     // What it has got it keeps, whatever it names by now.
     const own = bound ?? routedIP;
     const { createdAt, deleting } = object;
-    const isUnlisted = ref.kind === 'RoutedIP' && (!this.#ofClass.has(ref.uid) || this.#stage.history.routed?.jobs !== undefined);
-    return [{ ref, createdAt, deleting, addresses: [...ips, ...(own ? [own] : [])], ...(bound && { bound }), isUnlisted }];
+    const account = this.#accountOf(ref);
+    return [{ ref, createdAt, deleting, addresses: [...ips, ...(own ? [own] : [])], ...(bound && { bound }), ...(account && { account }) }];
+  }
+
+  /** His Secrets are of other accounts. */
+  #accountOf({ kind, uid }: ObjectRef): Claimant['account'] {
+    if (kind !== 'RoutedIP') return undefined;
+    if (!this.#ofClass.has(uid)) return 'Lacks';
+    return this.#stage.history.routed?.jobs ? 'Unlistable' : undefined;
   }
 
   #note(rule: AttackRule, text: string): void {

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { JobsWorld } from '../actors/jobs-world.ts';
 import { test } from '../actors/routed-test.ts';
 import { CLASS_NAME, MINUTE, type RoutedWorld, service } from '../actors/routed-world.ts';
 import { node, PROVIDER } from '../support/world.ts';
@@ -84,5 +85,45 @@ describe('an address that somebody names first who has not got it', () => {
     const shop = world.setRoutedIP('shop', { className: null, issuerRef: { name: 'own' }, routedIP: FREE });
     await world.stable(shop);
     expect(world.reasonOf(squatter)).toBe('AddressConflict');
+  });
+
+  describe('where Jobs list nothing', () => {
+    const ON_PLATFORM = '192.0.2.1';
+    /** Nodes and Services; somebody in another namespace asks for the address before anybody else does. */
+    async function jobs(address: string, asks: Readonly<Record<string, unknown>>, token?: Holds) {
+      const world = new JobsWorld();
+      world.jobClass({ routedIPFirewallName: '' });
+      world.setClass();
+      world.setNode(node('a'), node('b'));
+      world.setWeb('shop', ['a', 'b']);
+      world.cluster.setService('evil', 'any', service(['a', 'b']));
+      world.cluster.setPolicy(issuer('evil'));
+      world.address(FREE);
+      world.jobs.platform.holders.set(ON_PLATFORM, null);
+      const spec = { serviceRef: { serviceName: 'any' }, routedIP: address, ...asks };
+      const squatter = world.cluster.setPool({ kind: 'RoutedIP', namespace: 'evil', name: 'squatter', spec });
+      const process = await world.operator();
+      if (token) process.providers.set(secretKey('evil', 'own'), accountOf(token, world));
+      await world.clock.advance(MINUTE);
+      return { world, squatter };
+    }
+
+    test.for<Holds>(['refused', 'foreign', 'nothing'])(
+      'is for whom Jobs serve, though he who names it by a token is older: token %s',
+      async (holds) => {
+        const { world, squatter } = await jobs(ON_PLATFORM, { issuerRef: { name: 'own' } }, holds);
+        const shop = world.setRoutedIP('shop', { routedIP: ON_PLATFORM });
+        await world.stable(shop, undefined, 2 * MINUTE);
+        expect([world.statusOf(shop).routedIP, world.statusOf(squatter).routedIP]).toEqual([ON_PLATFORM, undefined]);
+      },
+    );
+
+    test('is for whoever’s account has it, though the one that Jobs serve is older', async () => {
+      const { world, squatter } = await jobs(FREE, { className: 'example.com/http' });
+      expect(world.statusOf(squatter).assignedNode).toBeUndefined();
+      const shop = world.setRoutedIP('shop', { className: CLASS_NAME, routedIP: FREE });
+      await world.stable(shop);
+      expect([world.statusOf(shop).routedIP, world.reasonOf(squatter)]).toEqual([FREE, 'AddressConflict']);
+    });
   });
 });

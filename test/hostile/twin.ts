@@ -60,9 +60,9 @@ function differences({ simulation, outages }: Run, twin: Run, family: AttackSetu
   const [now, then] = [owned(simulation), owned(twin.simulation)];
   const his = new Map(simulation.attacker?.claimants().map((claimant) => [claimant.ref.uid, claimant]));
   const owners = simulation.made.owners();
-  // What nobody had whoever asks first may have where his account has it.
+  // What nobody had whoever asks first may have, unless his account has it not.
   const mayHave = (address: Address, owner: string): boolean =>
-    his.get(owner)?.isUnlisted !== true && his.has(simulation.keepers.holderOf(address) ?? owner);
+    his.get(owner)?.account !== 'Lacks' && his.has(simulation.keepers.holderOf(address) ?? owner);
   // What is made has other numbers where he has some made as well; which of the others has an address, or asks for it still, may be a matter of moments.
   const isSame = (address: Address, owner: string): boolean =>
     family === 'wild' ? !his.has(owners.get(address) ?? '') || mayHave(address, owners.get(address) ?? '') : now.get(address) === owner;

@@ -3,7 +3,7 @@ import type { PoolContext } from '../../machines/pool.ts';
 import type { Address } from '../../machines/types.ts';
 import { AdoptionRules, type Owner } from '../support/adoption-rules.ts';
 import { CreationRules } from '../support/creations.ts';
-import { type Claiming, ownersOf, shownBy } from '../support/owners.ts';
+import { type Account, type Claiming, ownersOf, shownBy } from '../support/owners.ts';
 import { providerIDOf } from '../support/world.ts';
 import type { Stage, Violation } from './domain.ts';
 import { addressOf, nodeName } from './history.ts';
@@ -20,8 +20,8 @@ export interface Claimant {
   readonly addresses: readonly Address[];
   /** What a RoutedIP has got by its status, whatever it names: people read there which address was made for it. */
   readonly bound?: Address;
-  /** Nobody can list what there is where it works: its account is read by nobody, or Jobs find what they are asked for. */
-  readonly isUnlisted?: boolean;
+  /** Where Jobs serve it nobody can list what there is; another account has nothing of this one. Absent for this one itself. */
+  readonly account?: Exclude<Account, 'Lists'>;
 }
 
 /** The addresses of the account: those that stand there at first, that people make, and that the operator makes. */
@@ -83,12 +83,12 @@ export class Made {
   /** What each asks for, and has by its status. */
   claiming(): readonly Claiming<string>[] {
     const { cluster } = this.#stage.world;
-    return this.claimants().map(({ ref, createdAt, addresses, isUnlisted }) => ({
+    return this.claimants().map(({ ref, createdAt, addresses, account }) => ({
       id: ref.uid,
       createdAt,
       addresses,
       has: shownBy(cluster.pool(ref)),
-      lists: isUnlisted ? [] : addresses.filter((address) => this.isThere(address)),
+      accountOf: (address) => account ?? (this.isThere(address) ? 'Lists' : 'Lacks'),
     }));
   }
 

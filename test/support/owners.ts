@@ -1,6 +1,9 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { Address } from '../../machines/types.ts';
 
+/** Whether an account has what somebody asks for: it does, nobody can list what it has, or it has not. */
+export type Account = 'Lists' | 'Unlistable' | 'Lacks';
+
 /** Who asks for something that only one may have, and what he has of it. */
 export interface Asking<Id> {
   readonly id: Id;
@@ -11,16 +14,16 @@ export interface Asking<Id> {
   readonly has: boolean;
   /** His spec is valid, and he is not being deleted. */
   readonly mayGain?: boolean;
-  /** His account has it. */
-  readonly lists?: boolean;
+  readonly account?: Account;
 }
 
 /** The rule as a person would say it: whoever has it keeps it, of several the oldest; of those who have nothing the oldest that may gain it, and first those whose account has
- *  it; null for nobody. */
+ *  it, then those of whom nobody can tell; null for nobody. */
 export function ownerOf<Id>(asking: readonly Asking<Id>[]): Id | null {
   const oldestFirst = [...asking].sort((a, b) => a.createdAt - b.createdAt || ((a.tie ?? '') < (b.tie ?? '') ? -1 : 1));
   const gaining = oldestFirst.filter(({ mayGain = true }) => mayGain);
-  const owner = oldestFirst.find(({ has }) => has) ?? gaining.find(({ lists = true }) => lists) ?? gaining[0];
+  const first = (wanted: Account) => gaining.find(({ account = 'Lists' }) => account === wanted);
+  const owner = oldestFirst.find(({ has }) => has) ?? first('Lists') ?? first('Unlistable') ?? first('Lacks');
   return owner?.id ?? null;
 }
 
@@ -30,8 +33,8 @@ export interface Claiming<Id> {
   readonly createdAt: number;
   readonly addresses: readonly Address[];
   readonly has: readonly Address[];
-  /** Those of them that its account has. */
-  readonly lists: readonly Address[];
+  /** Whether its account has one of them. */
+  readonly accountOf: (address: Address) => Account;
 }
 
 /** Whose each address is that somebody asks for. */
@@ -42,7 +45,7 @@ export const ownersOf = <Id>(claiming: readonly Claiming<Id>[]): ReadonlyMap<Add
       .flatMap((address) => {
         const all = claiming.filter(({ addresses }) => addresses.includes(address));
         const owner = ownerOf(
-          all.map(({ id, createdAt, has, lists }) => ({ id, createdAt, has: has.includes(address), lists: lists.includes(address) })),
+          all.map(({ id, createdAt, has, accountOf }) => ({ id, createdAt, has: has.includes(address), account: accountOf(address) })),
         );
         return owner === null ? [] : [[address, owner] as const];
       }),

@@ -127,6 +127,13 @@ export class PlayedNames implements Played<NameHappening> {
     return [...wrong, ...touched.map(({ type, name }) => `${type} ${name} is gone`)];
   }
 
+  /** What the name of the nodes is to list, as text: it follows their annotations. */
+  ofNodes(): string {
+    return this.#ofNodes()
+      .map(({ addresses }) => addresses.toSorted().join(' '))
+      .join();
+  }
+
   #claimants(): readonly Claimant[] {
     const { pools, made } = this.#stage;
     const owners = made.owners();

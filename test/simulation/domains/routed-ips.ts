@@ -254,9 +254,9 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
     const bound = boundAddress(object.status);
     const own = routedIP ?? bound;
     const { createdAt, deleting } = object;
-    const isUnlisted = this.#isByJobs(policy);
     const addresses = own ? [own] : [];
-    return [{ ref, createdAt, deleting, addresses, ...(bound && { bound }), isUnlisted, service: serviceName(service) }];
+    const byJobs = this.#isByJobs(policy) ? { account: 'Unlistable' as const } : {};
+    return [{ ref, createdAt, deleting, addresses, ...(bound && { bound }), ...byJobs, service: serviceName(service) }];
   }
 }
 
