@@ -48,3 +48,26 @@ test('an address that a Job was making is found where it was begun, when all rec
   expect(world.jobs.actions.filter((action) => action === 'create')).toHaveLength(1);
   expect(world.provider.calls.filter(({ verb }) => verb === 'createRoutedIP')).toEqual([]);
 });
+
+test('a RoutedIP that came to name another address while nobody led says so after all records are lost, and nothing is done for it', async ({
+  open,
+}) => {
+  const world = open();
+  const other = '203.0.113.51';
+  world.address(other);
+  const ref = one()(world);
+  await world.start();
+  await world.clock.runUntil(() => stable(world, ref, 'young'), MINUTE);
+  killAll(world);
+  world.store.wipe();
+  world.queues.wipe();
+  world.invariants.forget();
+  const bound = world.statusOf(ref).routedIP;
+  world.setRoutedIP('shop', { routedIP: other });
+  const since = world.changes().length;
+  await world.start();
+  await world.clock.advance(5 * MINUTE);
+  expect(world.reasonOf(ref)).toBe('InvalidSpec');
+  expect(world.messageOf(ref)).toContain(`${bound} is bound`);
+  expect(world.changes().slice(since)).toEqual([]);
+});
