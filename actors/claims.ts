@@ -73,6 +73,8 @@ export class Claims {
   #wishOf(id: ActorId, object: PoolObject, key: Key): Standing {
     const records = this.#recordsOf(id, object);
     const recorded = records && (isNameKey(key) ? nameIn(id, records, key) : addressIn(id, records, key as Address));
+    // It ran it by a spec of before, and waits for it no more.
+    if (recorded === 'Asks' && !addressesIn(object).includes(key as Address)) return 'Barred';
     if (recorded !== null) return recorded;
     const bound = boundTo(id, object, records);
     if (isNameKey(key) ? !setIn(id, records)?.revision && showsName(object) : isShown(object, records, key as Address)) return 'Bound';

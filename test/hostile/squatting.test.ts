@@ -74,6 +74,17 @@ describe('an address that somebody names first who has not got it', () => {
     expect([world.reasonOf(shop), world.statusOf(shop).routedIP]).toEqual(['Assigned', FREE]);
   });
 
+  test('is given up by whoever named it once, could not take it, and names a class that is not there by now', async ({ open }) => {
+    const world = open();
+    world.setClass({ className: 'careful', adoption: 'Never' }, 'careful');
+    const { squatter } = await squatted(world, { className: 'careful' });
+    const shop = world.setRoutedIP('shop', { routedIP: FREE });
+    await world.untilReason(shop, 'AddressConflict');
+    world.cluster.setPool({ ...squatter, spec: { serviceRef: { serviceName: 'any' }, className: 'absent' } });
+    await world.stable(shop);
+    expect(world.reasonOf(squatter)).toBe('ClassNotFound');
+  });
+
   test('is no less for the account of an issuer than for that of the class', async ({ open }) => {
     const world = open();
     world.begins = ({ providers }) => {
