@@ -76,8 +76,10 @@ describe('an address that somebody names first who has not got it', () => {
 
   test('is given up by whoever named it once, could not take it, and names a class that is not there by now', async ({ open }) => {
     const world = open();
-    world.setClass({ className: 'careful', adoption: 'Never' }, 'careful');
-    const { squatter } = await squatted(world, { className: 'careful' });
+    world.begins = ({ providers }) => providers.set(secretKey('evil', 'own'), { facts: world.facts, provider: world.provider.process() });
+    const { spec, ...own } = issuer('evil');
+    world.cluster.setPolicy({ ...own, spec: { ...spec, adoption: 'Never' } });
+    const { squatter } = await squatted(world, { issuerRef: { name: 'own' } });
     const shop = world.setRoutedIP('shop', { routedIP: FREE });
     await world.untilReason(shop, 'AddressConflict');
     world.cluster.setPool({ ...squatter, spec: { serviceRef: { serviceName: 'any' }, className: 'absent' } });
