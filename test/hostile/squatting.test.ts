@@ -74,17 +74,18 @@ describe('an address that somebody names first who has not got it', () => {
     expect([world.reasonOf(shop), world.statusOf(shop).routedIP]).toEqual(['Assigned', FREE]);
   });
 
-  test('is given up by whoever named it once, could not take it, and names a class that is not there by now', async ({ open }) => {
+  test('is given up by whoever named it once, could not take it, and names an issuer that he may not use by now', async ({ open }) => {
     const world = open();
     world.begins = ({ providers }) => providers.set(secretKey('evil', 'own'), { facts: world.facts, provider: world.provider.process() });
     const { spec, ...own } = issuer('evil');
     world.cluster.setPolicy({ ...own, spec: { ...spec, adoption: 'Never' } });
+    world.cluster.setPolicy({ ...own, name: 'operator', spec: { issuerClass: PROVIDER, region: 'nyc3' } });
     const { squatter } = await squatted(world, { issuerRef: { name: 'own' } });
     const shop = world.setRoutedIP('shop', { routedIP: FREE });
     await world.untilReason(shop, 'AddressConflict');
-    world.cluster.setPool({ ...squatter, spec: { serviceRef: { serviceName: 'any' }, className: 'absent' } });
+    world.cluster.setPool({ ...squatter, spec: { serviceRef: { serviceName: 'any' }, issuerRef: { name: 'operator' } } });
     await world.stable(shop);
-    expect(world.reasonOf(squatter)).toBe('ClassNotFound');
+    expect(world.reasonOf(squatter)).toBe('OperatorCredentialsNotAllowed');
   });
 
   test('is no less for the account of an issuer than for that of the class', async ({ open }) => {
