@@ -127,12 +127,14 @@ const isThereFirst = ({ history }: Simulation, address: Address): boolean =>
 /** Whether what happened last was noticed before it was mended would be a matter of moments. */
 const SETTLES_MS = 5_000;
 
-/** Plays a history with an attacker, and the same without him. Answers what was wrong, and what is another thing for others because of him. */
+/** Plays a history; one with an attacker without him, too. Answers what was wrong, and what is another thing for others because of him. */
 export async function brokenByAttack(played: History, options: WorldOptions = {}): Promise<readonly string[]> {
-  const history = { ...played, ...(played.attacker && { settlesMs: SETTLES_MS }) };
+  const { attacker } = played;
+  if (!attacker) return brokenBy(new Simulation(played, options));
+  const history = { ...played, settlesMs: SETTLES_MS };
   const attacked = await run(history, options);
-  if (attacked.broken.length > 0 || !history.attacker) return attacked.broken;
+  if (attacked.broken.length > 0) return attacked.broken;
   const twin = await run(withoutAttacker(history), options);
   if (twin.broken.length > 0) return twin.broken.map((text) => `without the attacker: ${text}`);
-  return differences(attacked, twin, history.attacker.family);
+  return differences(attacked, twin, attacker.family);
 }

@@ -2,6 +2,7 @@ import type { PoolObject } from '../../actors/ports/cluster.ts';
 import { isOwn } from '../../machines/adoption.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { memo } from '../../machines/memo.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import { rememberedPool } from '../../machines/rebuild.ts';
 import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
@@ -129,14 +130,14 @@ export class AdoptionRules {
   }
 }
 
-/** The addresses of which the status says that they are its own. */
-function ownIn(object: PoolObject): readonly Address[] {
+/** The addresses of which the status says that they are its own. Looked for after every turn, and an object is written only now and then: each write makes another one. */
+const ownIn = memo((object: PoolObject): readonly Address[] => {
   const remember = object.ref.kind === 'RoutedIP' ? rememberedRoutedIP : rememberedPool;
   const { addresses, created } = remember(object.status, 0, 0);
   return (Object.keys(addresses) as Address[]).filter((address) =>
     isOwn({ origin: created.includes(address) ? 'Created' : 'Found', epoch: 0, ...addresses[address] }),
   );
-}
+});
 
 /** What a pool lists; null for a RoutedIP, which has what it has got for good. */
 const listedIn = ({ ref, spec }: PoolObject): ReadonlySet<Address> | null =>
