@@ -8,7 +8,7 @@ import { JOB_MUTATIONS } from './mutations/jobs.ts';
 import { MARK_END_MUTATIONS, MARK_MUTATIONS } from './mutations/marks.ts';
 import type { Mutation } from './mutations/mutation.ts';
 import { WIDE_END_MUTATIONS, WIDE_MUTATIONS } from './mutations/names.ts';
-import { PATIENCE_MUTATIONS, RESTLESS } from './mutations/patience.ts';
+import { PATIENCE_MUTATIONS, RESTLESS, ROUTED_PATIENCE_MUTATIONS } from './mutations/patience.ts';
 import { END_MUTATIONS, MUTATIONS } from './mutations/pools.ts';
 import { ROUTED_END_MUTATIONS, ROUTED_MUTATIONS } from './mutations/routed-ips.ts';
 import { ROUTED_MARK_END_MUTATIONS, ROUTED_MARK_MUTATIONS } from './mutations/routed-marks.ts';
@@ -68,7 +68,7 @@ const SOUND: Outcome = { broken: [], end: [] };
 /** What is the same in the worlds of all: the rules of marks are broken by pools and by RoutedIPs. */
 const OF_EVERY_MOMENT: readonly Row[] = [
   ...rows({ ...MUTATIONS, ...WIDE_MUTATIONS, ...PATIENCE_MUTATIONS, ...MARK_MUTATIONS, 'comes to rest': RESTLESS }, ofPools),
-  ...rows({ ...ROUTED_MUTATIONS, ...ROUTED_MARK_MUTATIONS }, ofRouted),
+  ...rows({ ...ROUTED_MUTATIONS, ...ROUTED_MARK_MUTATIONS, ...ROUTED_PATIENCE_MUTATIONS }, ofRouted),
   ...rows(JOB_MUTATIONS, ofRouted),
   ...rows(ADOPTION_MUTATIONS, ofRouted),
   ...rows(VIP_MUTATIONS, ofVips, 5_000),

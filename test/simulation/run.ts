@@ -5,6 +5,7 @@ import type { ActorId } from '../../machines/types.ts';
 import type { PlayedAttacker } from '../hostile/attacker.ts';
 import { MarkRules } from '../support/marks.ts';
 import { Keepers } from '../support/owners.ts';
+import { PatienceRules } from '../support/patience.ts';
 import { type OperatorProcess, providerIDOf, type WorldOptions } from '../support/world.ts';
 import type { Happening, Played, Stage, Violation } from './domain.ts';
 import type { PlayedNames } from './domains/names.ts';
@@ -48,6 +49,7 @@ export class Simulation implements Stage {
   readonly #kinds: ReadonlySet<string>;
   readonly #parts = new Map<DomainName, Part>();
   readonly #marks: MarkRules;
+  readonly #patience: PatienceRules;
   readonly keepers = new Keepers();
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** The term that is led, and since when it is seen to be, virtual ms. */
@@ -68,6 +70,13 @@ export class Simulation implements Stage {
       this.world.provider.cloud.addNode(providerIDOf('foreign'));
       this.made.makeAll();
     }
+    this.#patience = new PatienceRules(this.world, {
+      troubledAt: (name, service) =>
+        Math.max(this.nodes.troubledAt(name), service === null ? Number.NEGATIVE_INFINITY : this.nodes.unbalancedAt(name)),
+      leavesWhileItWorks: (name, service) =>
+        this.nodes.leavesWhileItWorks(name) &&
+        (service === null || (this.nodes.isBalanced(name) && (this.services?.hasLongBeenOn(service, name) ?? false))),
+    });
     this.#marks = new MarkRules(this.world, {
       pausedSince: (actor) => this.pools?.pausedSince(actor) ?? this.routed?.pausedSince(actor) ?? null,
       evacuatedSince: (name) => this.nodes.evacuatedSince(name),
@@ -137,6 +146,7 @@ export class Simulation implements Stage {
     return [
       ...invariants.violations,
       ...this.#marks.violations,
+      ...this.#patience.violations,
       ...this.made.violations(),
       ...this.keepers.violations,
       ...[...this.#parts.values()].flatMap((part) => part.violations?.() ?? []),

@@ -4,8 +4,7 @@ import type { ObjectRef } from '../../../machines/jobs.ts';
 import { PAUSED } from '../../../machines/marks.ts';
 import { type ActorId, type Address, MOVE_TO } from '../../../machines/types.ts';
 import { type Moment, momentOf } from '../../support/marks.ts';
-import { PatienceRules } from '../../support/patience.ts';
-import { ADDRESSES, type Domain, index, NODES, of, type Played, POOLS, type Stage, type Violation } from '../domain.ts';
+import { ADDRESSES, type Domain, index, NODES, of, type Played, POOLS, type Stage } from '../domain.ts';
 import { addressOf, NAMES, nameOf, nodeName, ZONE } from '../history.ts';
 import { type Claimant, forgets } from '../made.ts';
 
@@ -71,7 +70,6 @@ export interface PlayedPool extends Claimant {
 export class PlayedPools implements Played<PoolHappening> {
   readonly #stage: Stage;
   readonly #plans: readonly PoolPlan[];
-  readonly #patience: PatienceRules;
   /** Addresses that nodes bore while the store did not know of them: what was decided without it. Null where nothing is. */
   readonly #unwritten: Set<string> | null;
 
@@ -89,14 +87,6 @@ export class PlayedPools implements Played<PoolHappening> {
       ref: null,
       pausedSince: null,
     }));
-    const { nodes } = stage;
-    this.#patience = new PatienceRules(stage.world, {
-      troubledAt: (name, service) =>
-        Math.max(nodes.troubledAt(name), service === null ? Number.NEGATIVE_INFINITY : nodes.unbalancedAt(name)),
-      leavesWhileItWorks: (name, service) =>
-        nodes.leavesWhileItWorks(name) &&
-        (service === null || (nodes.isBalanced(name) && (stage.services?.hasLongBeenOn(service, name) ?? false))),
-    });
     for (const plan of this.#plans) this.#apply(plan, plan.ips);
   }
 
@@ -168,10 +158,6 @@ export class PlayedPools implements Played<PoolHappening> {
         addresses.slice(0, desired).filter((address) => owners.get(address) === ref.uid),
       ),
     );
-  }
-
-  violations(): readonly Violation[] {
-    return this.#patience.violations;
   }
 
   wrongs(): readonly string[] {

@@ -10,9 +10,10 @@ import type { PoolSpec } from '../../../machines/validate.ts';
 import { action, guard, type Spoil, shown } from '../../machines/mutations-spoil.ts';
 import type { PatienceRule } from '../../support/patience.ts';
 import type { PoolRules } from '../domains/pools.ts';
-import type { ShortPools as History } from '../short.ts';
+import type { ShortPools as History, ShortRouted } from '../short.ts';
 import type { Mutations } from './mutation.ts';
 import { CALM, inChart, type Mutation, step, wait } from './pools.ts';
+import { CALM as ROUTED } from './routed-ips.ts';
 
 /** One address on the first of three nodes, under a rule. */
 const under = (rules: PoolRules, steps: History['steps'], change: Partial<History> = {}): History => ({
@@ -101,6 +102,34 @@ export const PATIENCE_MUTATIONS: Mutations<PatienceRule, History> = {
         ),
       ),
       history: under(contention(2, 'Reclaim'), [taken(5_000), taken(70_000), wait(350_000), taken(10_000), wait(70_000)]),
+    },
+  ],
+};
+
+const PATIENT = { ...ROUTED.policies[0], firewall: null, graceSeconds: 30 } as ShortRouted['policies'][number];
+
+/** Of a RoutedIP whose address goes to the account of an issuer. */
+export const ROUTED_PATIENCE_MUTATIONS: Mutations<'stays through the grace of its node', ShortRouted> = {
+  'stays through the grace of its node': [
+    {
+      mutation: 'where an address served is forgotten once its account has let it go',
+      spoil: inChart(
+        'pool',
+        action<PoolContext, ClusterObserved>(
+          'observeCluster',
+          shown(facts.observeCluster, () => ({ stood: null })),
+        ),
+      ),
+      history: {
+        ...ROUTED,
+        callMs: [300, 300],
+        policies: [PATIENT, PATIENT],
+        steps: [
+          { afterMs: 10_000, what: { kind: 'use', routed: 0, policy: 1 } },
+          { afterMs: 100, what: { kind: 'nodeFails', node: 1 } },
+          { afterMs: 20_000, what: { kind: 'jump', ms: 0 } },
+        ],
+      },
     },
   ],
 };
