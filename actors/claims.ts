@@ -73,9 +73,9 @@ export class Claims {
   #wishOf(id: ActorId, object: PoolObject, key: Key): Standing {
     const records = this.#recordsOf(id, object);
     const recorded = records && (isNameKey(key) ? nameIn(id, records, key) : addressIn(id, records, key as Address));
-    // It ran it by a spec of before, and waits for it no more.
-    if (recorded === 'Asks' && !addressesIn(object).includes(key as Address)) return 'Barred';
-    if (recorded !== null) return recorded;
+    // What it does not name any more it would keep from others for as long as its spec is not valid.
+    const isLeft = recorded === 'Asks' && !addressesIn(object).includes(key as Address) && !this.#isValid(id, object, records);
+    if (recorded !== null) return isLeft ? 'Barred' : recorded;
     const bound = boundTo(id, object, records);
     if (isNameKey(key) ? !setIn(id, records)?.revision && showsName(object) : isShown(object, records, key as Address)) return 'Bound';
     const isMoved = bound !== null && bound !== key;

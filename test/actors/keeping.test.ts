@@ -217,6 +217,23 @@ describe('an edit that makes an object invalid', () => {
     await world.untilStates(mine, { [A]: 'active' });
   });
 
+  test('leaves to others what it waited for and does not name any more, and waits behind them when it is mended', async ({ open }) => {
+    const world = open();
+    world.nodes(node('mine1', { labels: { pool: 'mine' } }));
+    world.address(A);
+    const other = pool(world, 'other', [A]);
+    const mine = pool(world, 'mine', [A]);
+    await world.start();
+    await world.untilStates(other, { [A]: 'unassigned' });
+    await world.untilStates(mine, { [A]: 'error' });
+    pool(world, 'other', [B], { match: { nodeLabel: 'pool in (' } });
+    await world.untilStates(mine, { [A]: 'active' });
+    world.nodes(node('other1', { labels: { pool: 'other' } }));
+    pool(world, 'other', [A]);
+    await world.untilReason(other, 'AddressConflict', 'Degraded');
+    expect([world.holderOf(A), world.states(mine)]).toEqual(['mine1', { [A]: 'active' }]);
+  });
+
   test('has nothing from the start when it is created so', async ({ open }) => {
     const world = open();
     world.nodes(node('mine1', { labels: { pool: 'mine' } }));
