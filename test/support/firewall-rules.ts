@@ -194,7 +194,8 @@ export class FirewallRules {
   }
 
   #promised(actor: ActorId, { policy, failure, elected }: AddressContext): FirewallPolicy {
-    const isFull = failure?.reason === 'FirewallLimit';
+    // What was refused before tells of ports that it wants no more, once it wants none.
+    const isFull = failure?.reason === 'FirewallLimit' && elected !== null && portsOn(policy, elected.name).length > 0;
     const ports = isFull ? (this.#served.get(actor)?.ports ?? this.#assigns.openedFor(actor, policy, elected)) : null;
     if (!ports) return policy;
     this.#short.add(actor);
