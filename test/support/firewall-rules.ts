@@ -41,6 +41,13 @@ const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.contex
 const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
 const isRouted = (actor: ActorId, { chart }: ActorRecord): boolean => chart === 'ip' && actor.startsWith('rip/');
 
+/** By its own records all that it wants on the node to which it goes is open there. */
+const isAllOpen = ({ policy, elected, open }: AddressContext): boolean => {
+  const ports = elected ? portsOn(policy, elected.name) : [];
+  const isThere = open?.node === elected?.name && open?.firewall === policy.firewall;
+  return ports.every((port) => isThere && open?.ports.includes(port));
+};
+
 /** Looks at every change of a firewall that reaches the provider, and at every turn. What the operator believes to be its own it does not read: it saw who
  *  added what. */
 export class FirewallRules {
@@ -193,9 +200,10 @@ export class FirewallRules {
     this.#noteServed(actor, context, state);
   }
 
-  #promised(actor: ActorId, { policy, failure, elected }: AddressContext): FirewallPolicy {
-    // What was refused before tells of ports that it wants no more, once it wants none.
-    const isFull = failure?.reason === 'FirewallLimit' && elected !== null && portsOn(policy, elected.name).length > 0;
+  #promised(actor: ActorId, context: AddressContext): FirewallPolicy {
+    const { policy, failure, elected } = context;
+    // What it was refused before it wanted other ports does not count once these are open.
+    const isFull = failure?.reason === 'FirewallLimit' && !isAllOpen(context);
     const ports = isFull ? (this.#served.get(actor)?.ports ?? this.#assigns.openedFor(actor, policy, elected)) : null;
     if (!ports) return policy;
     this.#short.add(actor);
