@@ -10,7 +10,17 @@ import { FirewallAssigns } from './firewall-assigns.ts';
 import { FirewallClaimed } from './firewall-claimed.ts';
 import { FirewallKnown } from './firewall-known.ts';
 import { FirewallPairs } from './firewall-pairs.ts';
-import { cellsLeaving, isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
+import {
+  cellsLeaving,
+  contextOf,
+  isAllOpen,
+  isRouted,
+  isUnderWayForGone,
+  nameOf,
+  openFor,
+  type Served,
+  stateOf,
+} from './firewall-served.ts';
 import { wrongShares } from './firewall-shares.ts';
 import { FirewallTold } from './firewall-told.ts';
 import type { World } from './world.ts';
@@ -36,17 +46,6 @@ export type Records = ReadonlyMap<ActorId, ActorRecord>;
 
 /** A port or a node of a firewall, as text. */
 type Item = string;
-
-const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
-const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
-const isRouted = (actor: ActorId, { chart }: ActorRecord): boolean => chart === 'ip' && actor.startsWith('rip/');
-
-/** By its own records all that it wants on the node to which it goes is open there. */
-const isAllOpen = ({ policy, elected, open }: AddressContext): boolean => {
-  const ports = elected ? portsOn(policy, elected.name) : [];
-  const isThere = open?.node === elected?.name && open?.firewall === policy.firewall;
-  return ports.every((port) => isThere && open?.ports.includes(port));
-};
 
 /** Looks at every change of a firewall that reaches the provider, and at every turn. What the operator believes to be its own it does not read: it saw who
  *  added what. */
@@ -168,10 +167,9 @@ export class FirewallRules {
     }
     this.#noteForce();
     this.#claimed.noteRebuild();
-    for (const transition of transitions) {
-      if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
+    for (const transition of transitions)
       if (transition.chart === 'firewall') this.#lookAtFirewall(transition);
-    }
+      else if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
   }
 
   #lookAtFirewall(transition: Transition): void {
@@ -203,8 +201,8 @@ export class FirewallRules {
   #promised(actor: ActorId, context: AddressContext): FirewallPolicy {
     const { policy, failure, elected } = context;
     // What it was refused before it wanted other ports does not count once these are open.
-    const isFull = failure?.reason === 'FirewallLimit' && !isAllOpen(context);
-    const ports = isFull ? (this.#served.get(actor)?.ports ?? this.#assigns.openedFor(actor, policy, elected)) : null;
+    if (failure?.reason !== 'FirewallLimit' || isAllOpen(context)) return policy;
+    const ports = this.#served.get(actor)?.ports ?? this.#assigns.openedFor(actor, policy, elected);
     if (!ports) return policy;
     this.#short.add(actor);
     return { ...policy, ports, portsOn: {} };

@@ -13,6 +13,10 @@ export interface Served {
   readonly ports: readonly string[];
 }
 
+export const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
+export const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
+export const isRouted = (actor: ActorId, { chart }: ActorRecord): boolean => chart === 'ip' && actor.startsWith('rip/');
+
 export const nameOf = (firewall: ActorId): string => firewall.split('/').slice(2).join('/');
 
 /** What is to be open for an address where it is confirmed; null for nothing. */
@@ -38,3 +42,10 @@ export const isUnderWayForGone = (firewall: string, records: ReadonlyMap<ActorId
     const { working, claims } = snapshot.context as unknown as FirewallContext;
     return working.some(({ claimant }) => !records.has(claimant) || claims[claimant] === undefined);
   });
+
+/** By its own records all that it wants on the node to which it goes is open there. */
+export const isAllOpen = ({ policy, elected, open }: AddressContext): boolean => {
+  const ports = elected ? portsOn(policy, elected.name) : [];
+  const isThere = open?.node === elected?.name && open?.firewall === policy.firewall;
+  return ports.every((port) => isThere && open?.ports.includes(port));
+};
