@@ -13,7 +13,7 @@ import type { FirewallFound } from '../../../machines/jobs.ts';
 import type { PoolContext } from '../../../machines/pool.ts';
 import * as facts from '../../../machines/pool-facts.ts';
 import { action, guard, type Spoil, shown, state } from '../../machines/mutations-spoil.ts';
-import type { FirewallRule } from '../../support/firewall-rules.ts';
+import type { FirewallRule } from '../../support/firewall-rule.ts';
 import type { RoutedRule } from '../../support/routed-rules.ts';
 import type { ShortRoutedHappening as RoutedHappening, ShortRouted as RoutedHistory } from '../short.ts';
 import type { SimulationWorld as World } from '../world.ts';
