@@ -3,9 +3,9 @@ import { barredBy } from '../machines/namespaces.ts';
 import type { CredentialsRefusal } from '../machines/operator-credentials.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
 import { type Aged, byAge } from '../machines/precedence.ts';
-import { isPrivate } from '../machines/provider-key.ts';
+import { cloudOf, isOfJobs, isPrivate } from '../machines/provider-key.ts';
 import type { Limit } from '../machines/quota.ts';
-import { type Finding, fieldsOf } from '../machines/types.ts';
+import { type ClassInUse, type Finding, fieldsOf } from '../machines/types.ts';
 import { OperatorCredentials } from './operator-credentials.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderNeed } from './ports/directory.ts';
@@ -144,6 +144,14 @@ export class ObservedPolicies {
     };
   }
 
+  /** The same, if the RoutedIP named the class or issuer by which it has its address: whoever is let go is let go by that. Null where nobody can be asked at that account. */
+  factBy(routedIP: PoolObject, { kind, name, provider = '' }: ClassInUse): RoutedIPFact | null {
+    const found = this.#policies.get(policyName({ kind, name, namespace: kind === CLASS ? '' : routedIP.ref.namespace }));
+    const { barred: _, refusal: __, ...fact } = this.factOf(routedIP);
+    if (found && this.keyOf(found) === provider) return { ...fact, policy: this.#asPolicy(found) };
+    return provider === '' || isPrivate(provider) ? null : { ...fact, policy: issuing(routedIP, provider) };
+  }
+
   /** What a class, or an issuer of that namespace, says of addresses whose RoutedIP is gone; null where it says nothing that is valid. */
   reclaimBy({ kind, name }: Exposure['source'], namespace: string): ReturnType<typeof reclaimOf> {
     const policy = this.#policies.get(policyName({ kind, name, namespace: kind === CLASS ? '' : namespace }));
@@ -190,11 +198,13 @@ export class ObservedPolicies {
     return ref.kind === CLASS ? barredBy(spec, `${CLASS} ${ref.name}`, namespace, (name) => this.#namespaces.labelsOf(name)) : null;
   }
 
-  /** The same, if the RoutedIP named the class or issuer that works with this provider. What everybody may use needs none. */
+  /** The same, if the RoutedIP named a class or issuer that works with this provider and is for its namespace. Null as policy where Jobs did and there is none any more. */
   factAt(routedIP: PoolObject, key: string): RoutedIPFact {
-    const mayName = ({ ref }: PoolObject): boolean => ref.kind === CLASS || ref.namespace === routedIP.ref.namespace;
-    const policy = [...this.#policies.values()].find((each) => mayName(each) && this.keyOf(each) === key);
-    const instead = isPrivate(key) ? null : issuing(routedIP, key);
+    const { namespace } = routedIP.ref;
+    const isFor = (each: PoolObject): boolean =>
+      (each.ref.kind === CLASS || each.ref.namespace === namespace) && this.#whyNotFor(each, namespace) === null;
+    const policy = [...this.#policies.values()].find((each) => this.keyOf(each) === key && isFor(each));
+    const instead = isOfJobs(key) ? null : issuing(routedIP, cloudOf(key));
     const { barred: _, refusal: __, ...fact } = this.factOf(routedIP);
     return { ...fact, policy: policy ? this.#asPolicy(policy) : instead };
   }
@@ -287,9 +297,9 @@ const asPolicy = ({ ref, spec, generation }: PoolObject): PolicyObject => ({
   generation,
 });
 
-/** Stands for what is gone by which something was begun with the operator's credentials: it says nothing but its provider. */
+/** Stands for what is gone by which something was begun: it says nothing but its cloud, and is of a kind that nobody can name. */
 const issuing = ({ ref }: PoolObject, issuerClass: string): PolicyObject => ({
-  kind: ISSUER,
+  kind: 'IssuerClass',
   namespace: ref.namespace,
   name: issuerClass,
   spec: { issuerClass },

@@ -27,7 +27,7 @@ export function specFact(
     type: 'SPEC_OBSERVED',
     ...pools.specOf(pool),
     generation: pool.generation,
-    registry: registryFor(pool, pools.providerOf(pool), providers),
+    registry: { ...registryFor(pool, pools.providerOf(pool), providers), ...registryFor(pool, pools.accountOf(pool), providers) },
     conflicts: pools.conflicts(id),
     ...(nameOwner && { nameOwner }),
     ...(room && { room }),

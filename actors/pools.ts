@@ -1,12 +1,14 @@
 import type { Adoption } from '../machines/adoption.ts';
+import { asBegun } from '../machines/creation.ts';
 import type { ClusterFact } from '../machines/events.ts';
 import { isServedBy } from '../machines/exposing.ts';
-import { checkRoutedIP, reclaimOf } from '../machines/exposure.ts';
+import { checkRoutedIP, type RoutedIPFact, reclaimOf } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
 import type { CredentialsRefusal } from '../machines/operator-credentials.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { Evidence, Standing } from '../machines/precedence.ts';
+import { cloudOf } from '../machines/provider-key.ts';
 import { creationAt } from '../machines/rebuild.ts';
 import { bindingIn, boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
@@ -94,8 +96,19 @@ export class ObservedPools {
     return this.#claims.providerOf(pool);
   }
 
+  /** The key of the provider that an object works with. A RoutedIP whose class is gone, does not say any more or is not for it has its address, or a creation that is under
+   *  way, at the provider of before. */
+  accountOf(pool: PoolObject, context = this.#contextOf(pool)): string {
+    const named = this.providerOf(pool);
+    if (pool.ref.kind !== 'RoutedIP' || (named !== '' && this.#worksWithNamed(pool, context))) return named;
+    const { bound, boundBy } = context?.exposed ?? bindingIn(pool.status);
+    const begun = context ? asBegun(context).spec?.provider : creationAt(pool.status);
+    // Statuses of earlier versions do not say where it is: whoever lets it go has it read there.
+    return begun ?? boundBy?.provider ?? (bound ? named : '');
+  }
+
   /** Whether it works with that provider: its class or issuer may be for nobody new of its namespace. */
-  worksWithNamed(pool: PoolObject, context: PoolContext | undefined): boolean {
+  #worksWithNamed(pool: PoolObject, context: PoolContext | undefined): boolean {
     return this.#isOpenTo(pool) || isServedBy(context ?? { spec: null, exposed: bindingIn(pool.status) }, this.policies.factOf(pool));
   }
 
@@ -140,13 +153,29 @@ export class ObservedPools {
     const bound = boundIn(pool.status);
     const guarded = finalizers.includes(FINALIZER);
     return {
-      spec: this.policies.factOf(pool),
+      spec: this.#factOf(pool),
       guarded,
       deleteAdopted: annotations[DELETE_ADOPTED] === 'true',
       ...(marks && { marks }),
       ...(pool.deleting && { deleting: true }),
       ...(bound && { bound }),
     };
+  }
+
+  /** One that is deleted, and that was not told in this life by what it has its address, is let go by that. */
+  #factOf(pool: PoolObject): RoutedIPFact {
+    const fact = this.policies.factOf(pool);
+    if (!pool.deleting || fact.barred === undefined) return fact;
+    const context = this.#contextOf(pool);
+    const { boundBy } = context?.exposed ?? bindingIn(pool.status);
+    const isKnown = context?.spec || this.#worksWithNamed(pool, context);
+    return (!isKnown && boundBy && this.policies.factBy(pool, boundBy)) || fact;
+  }
+
+  /** Of its pool; undefined while there is none. */
+  #contextOf({ ref }: PoolObject): PoolContext | undefined {
+    const id = actorOf(ref);
+    return this.#recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
   }
 
   /** Addresses that other objects list, ask for or have got, as watches show them. */
@@ -197,14 +226,18 @@ export class ObservedPools {
     return this.#recordsOf(id)?.get(id)?.snapshot.context as PoolContext | undefined;
   }
 
-  /** What the spec of an object would be where the creation was begun that its status tells of; null when that is where it works now, or when nobody can be asked there. */
+  /** What the spec of an object would be where the creation was begun that its status tells of; null when that is where it works now, or when Jobs did it that nobody knows any more. */
   createsBy(pool: PoolObject): PoolSpec | null {
     const key = creationAt(pool.status);
-    if (key === null || key === this.providerOf(pool)) return null;
-    const facts = registryFor(pool, key, this.#directory)[key];
+    if (key === null || (key === this.providerOf(pool) && this.#isOpenTo(pool))) return null;
+    const cloud = cloudOf(key);
+    const facts = registryFor(pool, key, this.#directory)[key] ?? registryFor(pool, cloud, this.#directory)[cloud];
     // What is missing now is waited for.
-    const registry = facts ? { [key]: { ...facts, missing: null } } : {};
-    if (pool.ref.kind === 'RoutedIP') return checkRoutedIP(this.policies.factAt(pool, key), registry).spec;
+    const registry = facts ? { [cloud]: { ...facts, missing: null }, [key]: { ...facts, missing: null } } : {};
+    if (pool.ref.kind === 'RoutedIP') {
+      const { spec } = checkRoutedIP(this.policies.factAt(pool, key), registry);
+      return spec && { ...spec, provider: key };
+    }
     return checkPoolSpec({ ...(pool.spec as object), provider: key, dnsRecordSet: null }, registry).spec;
   }
 
@@ -238,9 +271,13 @@ export class ObservedPools {
     this.#pools.set(id, pool);
     this.#claims.anew();
     this.#byPolicy.set(id, pool.ref.kind === 'RoutedIP' ? this.policies.askedBy(pool) : null);
-    this.#byProvider.set(id, this.#isOpenTo(pool) ? this.providerOf(pool) : '');
+    this.#noteProvider(id, pool);
     this.#byNamespace.set(id, pool.ref.namespace);
     return this.#ownership.put(id, pool, this.#claims.keysOf(id, pool));
+  }
+
+  #noteProvider(id: ActorId, pool: PoolObject): void {
+    this.#byProvider.set(id, this.#isOpenTo(pool) ? this.providerOf(pool) : '');
   }
 
   /** Forgets a pool, unless another one bears its name by now. */
@@ -277,7 +314,7 @@ export class ObservedPools {
     const concerned = new Set(changed.flatMap((policy) => [...this.#byPolicy.membersOf(this.policies.askedAs(policy))]));
     for (const id of concerned) {
       const pool = this.#pools.get(id);
-      if (pool) this.#byProvider.set(id, this.providerOf(pool));
+      if (pool) this.#noteProvider(id, pool);
     }
     return concerned;
   }

@@ -120,7 +120,7 @@ export class ProviderLists {
   startWhenRead(id: ActorId, pool: PoolObject): boolean {
     const name = this.#beginsBy(id, pool);
     const provider = this.#ports.providers.all[name]?.provider ?? null;
-    if (name !== this.#ports.pools.providerOf(pool)) this.#moved.set(name, (this.#moved.get(name) ?? new Set()).add(id));
+    if (provider && name !== this.#ports.pools.providerOf(pool)) this.#moved.set(name, (this.#moved.get(name) ?? new Set()).add(id));
     if (provider) void this.read(name, provider);
     return provider !== null;
   }

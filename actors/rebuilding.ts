@@ -68,7 +68,9 @@ export const isUndone = ({ ref, deleting, marks }: PoolObject): boolean =>
 function withFormer(told: RememberedPool, { term, by, doubts, claimed, ...former }: Former, status: unknown): RememberedPool {
   const intent = told.intent ?? (termIn(status) > 0 ? null : former.intent);
   const isSame = by !== null && intent?.listedAt === former.intent?.listedAt;
-  const remembered = withClaimed({ ...told, intent, ...(isSame && { by }), ...(!told.bound && former.binding) }, claimed);
+  // What the records say of it counts, unless it has another one since.
+  const binding = !told.bound || told.bound === former.binding?.bound ? former.binding : null;
+  const remembered = withClaimed({ ...told, intent, ...(isSame && { by }), ...binding }, claimed);
   return termIn(status) > term ? remembered : withDoubts(remembered, doubts, told.inDoubtUntil);
 }
 
@@ -77,7 +79,7 @@ function formerInput(cell: ActorId, records: StoredCell['records'], term: number
   const { uid } = context.ref ?? {};
   if (uid === undefined) return null;
   const object = ports.pools.all.get(cell);
-  const creation = { intent: intentIn(context), by: begunIn(context, ports) };
+  const creation = { intent: intentIn(context), by: begunIn(context) };
   const claimed = new Map([...rememberedClaims(context), ...Object.values(records).flatMap(claimsIn)]);
   if (object?.ref.uid === uid) {
     const doubts = new Map([...rememberedDoubts(context), ...Object.values(records).flatMap(doubtIn)]);
@@ -124,11 +126,8 @@ function intentIn({ acquiring }: Partial<PoolContext>): Former['intent'] {
   return Array.isArray(knownAddresses) && typeof listedAt === 'number' ? { knownAddresses, listedAt, region: String(region ?? '') } : null;
 }
 
-/** The spec under which its creation was begun; null where nobody could be asked any more what became of it. */
-const begunIn = ({ acquiring, spec }: Partial<PoolContext>, ports: Pick<RebuildPorts, 'providers'>): PoolSpec | null => {
-  const by = acquiring?.by ?? spec ?? null;
-  return by !== null && known(by.provider, ports).provider !== undefined ? by : null;
-};
+/** The spec under which its creation was begun. Only its account can tell what became of that, though nobody can be asked there for now. */
+const begunIn = ({ acquiring, spec }: Partial<PoolContext>): PoolSpec | null => acquiring?.by ?? spec ?? null;
 
 type Doubted = readonly (readonly [Address, Doubt])[];
 

@@ -74,14 +74,14 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
   return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec, isLeaving) };
 }
 
-/** Whoever has an address of a class keeps it, and no other class serves him by it. Where the records were lost and no status says which one it was, it is the present one. */
+/** Whoever has an address of a class keeps it, and no other class serves him by it: also after the records were lost, where the status says which one it was. */
 export function isServedBy(
   { spec, exposed }: Pick<PoolContext, 'spec'> & { readonly exposed: Binding | null },
   fact: RoutedIPFact,
 ): boolean {
   if (!exposed || exposed.bound === null) return false;
   const by = spec?.exposes ? classInUse(spec) : exposed.boundBy;
-  return !by || isBySame(by, fact);
+  return by !== undefined && isBySame(by, fact);
 }
 
 /** By which class or issuer a spec is served. */
@@ -207,5 +207,9 @@ const isHad = (context: PoolContext, member: Member | undefined): boolean =>
   member !== undefined && !member.retiring && isTaken(context, member);
 
 /** The address that this RoutedIP works with from now on, for good. */
-export const bind = (context: PoolContext, address: Address): PoolContext =>
-  context.exposed && context.exposed.bound === null ? withExposed(context, { bound: address }) : context;
+export function bind(context: PoolContext, address: Address): PoolContext {
+  const { exposed, spec, acquiring } = context;
+  if (!exposed || exposed.bound !== null) return context;
+  const boundBy = spec === null && acquiring.by ? classInUse(acquiring.by) : undefined;
+  return withExposed(context, { bound: address, ...(boundBy && { boundBy }) });
+}

@@ -320,6 +320,9 @@ const removeClone: MigrationJobBody<'removeClone'> = async ({ input, writer, fen
   const { vip, clone } = input;
   if (!isOver(await virtualIPOf(writer, vip))) await servedByService(input, writer);
   await saying('could not delete the cloned service', () => cloneRemoved(writer, vip, clone, fence));
+  const left = await writer.service({ namespace: vip.namespace, name: clone });
+  if (left !== null && isCloneOf(left, vip))
+    throw new ProviderError('Unavailable', `Service ${clone} is being deleted, and a finalizer keeps it`);
   await saying('could not remove finalizer for service', () => writer.letGo(vip, 'clone', fence));
   return done({});
 };

@@ -96,3 +96,21 @@ test.each(['claimService', 'reassociateIP', 'handOverIP', 'convertService', 'ass
     expect([world.k8s.service('default', 'web'), world.vip]).toEqual(before);
   },
 );
+
+test('a copy that a finalizer of somebody else keeps is not deleted again and again', async () => {
+  const world = await served();
+  world.legacy.annotate('vip');
+  await world.untilState('Migrated');
+  await world.clock.advance(60 * SECOND);
+  world.isServing = false;
+  const owners = [{ kind: 'VirtualIP', name: 'vip', uid: world.vip?.ref.uid ?? '' }];
+  const ref = world.k8s.setService({
+    name: CLONE,
+    type: 'ClusterIP',
+    more: { labels: {}, annotations: {}, owners, spec: { externalIPs: [ADDRESS] } },
+  });
+  world.k8s.setFinalizers(ref, ['example.com/other']);
+  const before = world.k8s.writes.length;
+  await world.clock.advance(60 * SECOND);
+  expect(world.k8s.writes.length - before).toBeLessThan(10);
+});

@@ -96,7 +96,7 @@ describe('what is rebuilt of records that cannot be read', () => {
     expect(rebuilt(POOL, records, 2, ports(false))).toBeNull();
   });
 
-  test('is, of a RoutedIP, where its creation was begun, as long as anybody can be asked there', () => {
+  test('is, of a RoutedIP, where its creation was begun, though nobody can be asked there for now', () => {
     const ref = { kind: 'RoutedIP', namespace: 'web', name: 'shop', uid: 'u' };
     const intent = { knownAddresses: ['203.0.113.7'], listedAt: 5000, region: 'nyc3' };
     const context = { ref, spec: { provider: 'here' }, acquiring: { intent, by: { provider: 'there' } } };
@@ -112,8 +112,7 @@ describe('what is rebuilt of records that cannot be read', () => {
     expect(of({ here: {}, there: {} }, {})).toMatchObject({ acquiring: { intent, by: { provider: 'there' } } });
     expect(of({ here: {}, there: {} }, pendingCreate(5000))).toMatchObject({ acquiring: { by: { provider: 'there' } } });
     expect(of({ here: {}, there: {} }, pendingCreate(9000)).acquiring).not.toHaveProperty('by');
-    expect(of({ here: {} }, {})).toMatchObject({ provider: 'here', acquiring: { intent } });
-    expect(of({ here: {} }, {}).acquiring).not.toHaveProperty('by');
+    expect(of({ here: {} }, {})).toMatchObject({ acquiring: { intent, by: { provider: 'there' } } });
   });
 
   test('is no creation of which a status with a term tells nothing any more', () => {
