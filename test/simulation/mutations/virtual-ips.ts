@@ -151,9 +151,15 @@ export const VIRTUAL_END_MUTATIONS: Readonly<Record<string, Mutation<VirtualHist
     sabotage: inWriter(({ letGo }) => ({ letGo: async (ref, hold, fence) => (hold === 'clone' ? undefined : letGo(ref, hold, fence)) })),
   },
   'and has a copy still': {
-    mutation: 'a copy is not deleted',
+    mutation: 'a copy is not deleted, and is not looked for any more',
     history: migrated,
-    sabotage: inWriter(() => ({ deleteClone: async () => undefined })),
+    sabotage: inWriter(({ service }) => {
+      const deleted = new Set<string>();
+      return {
+        deleteClone: async ({ name }) => void deleted.add(name),
+        service: async (ref) => (deleted.has(ref.name) ? null : service(ref)),
+      };
+    }),
   },
   'v0 says Migrated, VirtualIP has been migrated to web0, not web1': {
     mutation: 'whoever is asked at once goes by the Service that was served before',
