@@ -139,7 +139,7 @@ export class Vips {
     );
   }
 
-  /** Name of the Service → what its Events say, `<reason>: <message>`, in no order. */
+  /** Name of the Service → what the operator's Events of it say, `<reason>: <message>`, in no order. */
   async told(): Promise<ReadonlyMap<string, readonly string[]>> {
     return this.#tellings('Service', this.namespace);
   }
@@ -168,7 +168,9 @@ export class Vips {
   async #tellings(kind: string, namespace: string): Promise<ReadonlyMap<string, readonly string[]>> {
     const events = (await this.client.list('v1', 'Event', { namespace })) as unknown as readonly Telling[];
     const all = new Map<string, readonly string[]>();
-    for (const { involvedObject, reason, message } of events.filter((event) => event.involvedObject?.kind === kind)) {
+    // The API server tells of Services, too, e.g. that it repairs their cluster IPs.
+    const own = events.filter((event) => event.involvedObject?.kind === kind && !event.reason?.startsWith('ClusterIP'));
+    for (const { involvedObject, reason, message } of own) {
       const name = involvedObject?.name ?? '';
       all.set(name, [...(all.get(name) ?? []), `${reason}: ${message}`]);
     }
