@@ -8,7 +8,7 @@ import { Inbox } from './inbox.ts';
 import { leftClaims } from './left-claims.ts';
 import { LeftQueues } from './left-queues.ts';
 import { hasLost, isBare, specFact, uidOf } from './pool-facts.ts';
-import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
+import { actorOf, isForced, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { inSlices } from './ports/in-slices.ts';
@@ -219,12 +219,11 @@ export class Leader {
       this.#end(id);
       return;
     }
-    const isForced = pool.deleting && pool.marks?.annotations[FORCE_RELEASE] === 'true';
     if (this.#started.has(id)) this.#tellSpec(id, pool);
     else if (isRecordSet(id)) this.#startRecordSet(id, pool);
     else this.#startWhenRead(id, pool);
-    if (isRoutedIP(id) && isReleased(pool) && (isForced || this.#started.has(id) || isBare(id, this.recordsOf(id))))
-      this.#release(id, isForced);
+    if (isRoutedIP(id) && isReleased(pool) && (isForced(pool) || this.#started.has(id) || isBare(id, this.recordsOf(id))))
+      this.#release(id, pool);
   }
 
   policiesChanged(ids: Iterable<ActorId>): void {
@@ -329,7 +328,7 @@ export class Leader {
     this.#cells.tellClaims(id, []);
     this.#lists.tellList(id, pool);
     this.#tellSpec(id, pool);
-    if (isRoutedIP(id) && isReleased(pool)) this.#release(id, false);
+    if (isRoutedIP(id) && isReleased(pool)) this.#release(id, pool);
   }
 
   /** A creation asks for lists of its own, and nobody else creates before it is over: it does not wait for a list that cannot be had. */
@@ -341,8 +340,8 @@ export class Leader {
   }
 
   /** The user has deleted a RoutedIP, which stays until all that was done for it is undone, or until he wants no more of that. */
-  #release(id: ActorId, force: boolean): void {
-    const deleted = { type: 'DELETED', force };
+  #release(id: ActorId, pool: PoolObject): void {
+    const deleted = { type: 'DELETED', force: isForced(pool) };
     if (this.#started.has(id)) this.#cells.tell(id, deleted);
     else this.#orphan(id, deleted);
   }

@@ -348,8 +348,10 @@ function marksOn({ deleting, marks }: PoolObject): Marks | null {
 }
 
 /** A RoutedIP that is deleted is released now: not while it is paused, unless somebody wants it gone at all costs. */
-export const isReleased = (object: PoolObject): boolean =>
-  object.deleting && (!isHalted(object) || object.marks?.annotations[FORCE_RELEASE] === 'true');
+export const isReleased = (object: PoolObject): boolean => (object.deleting && !isHalted(object)) || isForced(object);
+
+/** It is to be let go at once, without another call. */
+export const isForced = ({ deleting, marks }: PoolObject): boolean => deleting && marks?.annotations[FORCE_RELEASE] === 'true';
 
 /** Somebody has paused it. */
 export const isHalted = ({ marks }: PoolObject): boolean => marks?.annotations[PAUSED] === 'true';

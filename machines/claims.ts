@@ -13,9 +13,9 @@ export const isByIssuer = ({ spec }: Pick<PoolContext, 'spec'>): boolean => spec
 export const claimsWithin = (context: Pick<PoolContext, 'spec' | 'ref'>): string | undefined =>
   isByIssuer(context) ? context.ref.namespace : undefined;
 
-/** The nodes that the status shows as holders of its addresses, or as the goals of assigns, as long as none has said where it is. */
+/** The nodes that the status shows as holders of its addresses, or as chosen for them, as long as none has said where it is. */
 export const nodesRemembered = ({ remembered }: Pick<PoolContext, 'remembered'>): readonly string[] =>
-  Object.values(remembered).flatMap(({ on, toward }) => [on?.name ?? [], toward ?? []].flat());
+  Object.values(remembered).flatMap(({ on, toward, elected }) => [on?.name ?? [], toward ?? [], elected ?? []].flat());
 
 /** What an address claims of a node. `within`: the namespace within which that counts, absent where it counts for all. */
 export const nodeClaim = (node: string, address: Address, within?: string): string =>

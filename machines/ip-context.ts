@@ -88,6 +88,8 @@ export interface Remembered {
   readonly inDoubtUntil: number | null;
   /** The node to which an assign may be under way: nobody else is to have it before the address was read. */
   readonly toward?: string;
+  /** The node that was chosen for it last: it may bear its mark, and an assign may have been sent since. */
+  readonly elected?: string;
   /** The node on which it was confirmed, and where it stayed. */
   readonly on?: NodeRef;
   /** Others have that node by now: it has no claim on it, and is to leave it. */

@@ -29,8 +29,9 @@ export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs:
   const pool = rememberedPool({ ...fields, ips: bound ? { [bound]: entry } : {} }, now, callDeadlineMs);
   const claimed = ownedRules(status).map(({ firewall }) => firewall);
   const on = nodeIn(fields);
+  const elected = typeof fields.electedNode === 'string' && { elected: fields.electedNode };
   const addresses = bound
-    ? { ...pool.addresses, [bound]: { epoch: 0, inDoubtUntil: null, ...pool.addresses[bound], claimed, ...(on && { on }) } }
+    ? { ...pool.addresses, [bound]: { epoch: 0, inDoubtUntil: null, ...pool.addresses[bound], claimed, ...(on && { on }), ...elected } }
     : pool.addresses;
   // It has what was made for it, and makes no other one.
   const intent = boundIn(status)?.created ? null : pool.intent;

@@ -79,7 +79,7 @@ export function towardOf({ remembered }: PoolContext, address: Address, { claime
 function rememberedOf({ remembered }: PoolContext, address: Address, { toward, claimed, within }: Start): Remembered | null {
   const all = remembered[address];
   if (!all) return null;
-  const { toward: _, contendedUntil: __, servedOn: ___, ...others } = all;
+  const { toward: _, contendedUntil: __, servedOn: ___, elected: ____, ...others } = all;
   const isTaken = others.on !== undefined && claimed.has(nodeClaim(others.on.name, address, within));
   return { ...others, ...(toward !== null && { toward }), ...(isTaken && { isTaken }) };
 }

@@ -138,6 +138,19 @@ describe('a RoutedIP that is deleted while the provider is down', () => {
     expect(made?.providerID).toBe(providerIDOf('young'));
     expect(announced(world, ref)).toEqual(['Released']);
   });
+
+  test('goes by force as well when that was asked for before anybody led', async () => {
+    const world = new RoutedWorld();
+    world.setClass({ routedIPReclaimPolicy: 'Delete' });
+    world.address('203.0.113.70', 'young');
+    const ref = world.setRoutedIP('shop', { routedIP: '203.0.113.70' });
+    world.setWeb('shop', ['young']);
+    world.cluster.annotate(ref, { 'routedip.io/delete-adopted': 'true', 'routedip.io/force-release': 'true' });
+    world.cluster.markDeleting(ref);
+    await world.leader();
+    await gone(world, ref, MINUTE);
+    expect(world.changes()).toEqual([]);
+  });
 });
 
 describe('a class that says Retain since the deletion of its RoutedIP was decided', () => {

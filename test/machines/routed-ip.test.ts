@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { claimsOf } from '../../actors/charts.ts';
+import { nodesRemembered } from '../../machines/claims.ts';
 import type { RoutedIPFact } from '../../machines/exposure.ts';
 import { type PoolContext, type PoolInput, poolContext } from '../../machines/pool.ts';
 import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
@@ -63,6 +64,12 @@ describe('a RoutedIP for which an address was made', () => {
     expect([routed.told, statusOf(routed)]).toMatchObject([[], { routedIP: A, addressOrigin: 'Created' }]);
     const remembered = rememberedRoutedIP(statusOf(routed), START, CALL_DEADLINE);
     expect(poolContext({ ...INPUT, remembered })).toMatchObject({ created: [A], exposed: { bound: A }, acquiring: { published: [A] } });
+  });
+
+  test('knows after the records were lost which node was chosen for it last', () => {
+    const status = { routedIP: A, electedNode: 'n1', epoch: 1, state: 'FirewallOpening' };
+    const context = poolContext({ ...INPUT, remembered: rememberedRoutedIP(status, START, CALL_DEADLINE) });
+    expect(nodesRemembered(context)).toEqual(['n1']);
   });
 
   test('gives it back when it is deleted before its nodes are told again', () => {
