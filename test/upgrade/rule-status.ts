@@ -5,6 +5,8 @@ type Fields = { readonly [field: string]: Json | undefined };
 
 /** Written by every leader anew, and what one of several RoutedIPs of a firewall says for all of them. */
 const NOT_OF_THE_OBJECT = new Set(['term', 'ownedRules']);
+/** What versions of before do not know, and take away when they write a status. */
+const NEW = new Set(['.class.provider']);
 /** What never goes once it is there, while the object is. */
 const KEPT: Readonly<Record<string, readonly string[]>> = {
   FloatingIPPool: ['ips', 'activeIPs', 'lastAssignmentTime', 'observedGeneration', 'conditions'],
@@ -50,6 +52,7 @@ function between(before: StatusRecord, after: StatusRecord, marks: readonly Mark
 
 /** What has another value in `is`, or none: nothing is to be so in a status that nobody has a reason to change. What is added was not lost. */
 function changed(was: Json | undefined, is: Json | undefined, path: string): readonly string[] {
+  if (is === undefined && NEW.has(path)) return [];
   if (typeof was !== 'object' || was === null) return was === is ? [] : [`${path} was ${JSON.stringify(was)} and is ${JSON.stringify(is)}`];
   const now = fieldsOf(is);
   return Object.entries(was as Fields)
@@ -64,9 +67,16 @@ function steps(was: Fields, is: Fields, where: string): readonly string[] {
       .filter((name) => orderOf(is[name]) < orderOf(was[name]))
       .map((name) => `${where}${name} went from ${was[name]} back to ${is[name]}`),
     ...both(FIXED)
-      .filter((name) => JSON.stringify(was[name]) !== JSON.stringify(is[name]))
+      .filter((name) => differs(was[name], is[name]))
       .map((name) => `${where}${name} was ${JSON.stringify(was[name])} and is ${JSON.stringify(is[name])}`),
   ];
+}
+
+/** In what both say: of two versions one may say more. */
+function differs(was: Json | undefined, is: Json | undefined): boolean {
+  if (typeof was !== 'object' || was === null) return was !== is;
+  const now = fieldsOf(is);
+  return Object.entries(was as Fields).some(([field, value]) => now[field] !== undefined && differs(value, now[field]));
 }
 
 const orderOf = (value: Json | undefined): number => (typeof value === 'string' ? Date.parse(value) : Number(value));
