@@ -162,7 +162,7 @@ export class ObservedPools {
     };
   }
 
-  /** One that is deleted, and that was not told in this life by what it has its address, is let go by that. */
+  /** After its records were lost, a deleted one is let go by the class or issuer by which it has its address, although it may name another one by now. */
   #factOf(pool: PoolObject): RoutedIPFact {
     const fact = this.policies.factOf(pool);
     if (!pool.deleting || fact.barred === undefined) return fact;

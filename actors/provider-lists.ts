@@ -166,6 +166,7 @@ export class ProviderLists {
 
   /** A cell has ended. A verification that was ended and is needed again by now begins anew. */
   gone(id: ActorId): void {
+    for (const ids of this.#moved.values()) ids.delete(id);
     const name = verifiedBy(id);
     if (name !== null && this.#ports.providers.all[name]?.provider) this.#verifyRegularly(name);
   }

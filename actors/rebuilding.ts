@@ -126,7 +126,7 @@ function intentIn({ acquiring }: Partial<PoolContext>): Former['intent'] {
   return Array.isArray(knownAddresses) && typeof listedAt === 'number' ? { knownAddresses, listedAt, region: String(region ?? '') } : null;
 }
 
-/** The spec under which its creation was begun. Only its account can tell what became of that, though nobody can be asked there for now. */
+/** The spec under which its creation was begun. Only its account can tell what became of that, whether it can be read or not. */
 const begunIn = ({ acquiring, spec }: Partial<PoolContext>): PoolSpec | null => acquiring?.by ?? spec ?? null;
 
 type Doubted = readonly (readonly [Address, Doubt])[];

@@ -1,14 +1,10 @@
 import ipaddr from 'ipaddr.js';
 import type { Address, Family } from './types.ts';
 
-/** From 0 to 255, without leading zeros. */
-const PART = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
-const IPV4 = new RegExp(`^${PART}(?:\\.${PART}){3}$`);
-
 /** The canonical form of `text`, or null when it is no single IPv4 or IPv6 address.
  *  Strict for IPv4: four decimal parts without leading zeros, since `010.1.1.1` means different hosts to different programs. */
 export function parseAddress(text: string): Address | null {
-  if (IPV4.test(text)) return text as Address;
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return text as Address;
   if (!text.includes(':') || !ipaddr.IPv6.isValid(text) || text.includes('%')) return null;
   return ipaddr.IPv6.parse(text).toRFC5952String() as Address;
 }

@@ -32,6 +32,18 @@ async function serving(world: RoutedWorld) {
   return { other, mine, process, on: world.holderOf(A) };
 }
 
+/** The older pool of `other` asks for an address first and has no node for it; the younger one of `mine` has one, and waits. */
+async function inLine(world: RoutedWorld) {
+  world.nodes(node('mine1', { labels: { pool: 'mine' } }));
+  world.address(A);
+  const other = pool(world, 'other', [A]);
+  const mine = pool(world, 'mine', [A]);
+  await world.start();
+  await world.untilStates(other, { [A]: 'unassigned' });
+  await world.untilStates(mine, { [A]: 'error' });
+  return { other, mine };
+}
+
 const keepsIt = (world: RoutedWorld, ref: ObjectRef) => ({
   on: world.holderOf(A),
   state: world.states(ref)[A],
@@ -202,13 +214,7 @@ describe('an edit that makes an object invalid', () => {
 
   test('loses no place in line either', async ({ open }) => {
     const world = open();
-    world.nodes(node('mine1', { labels: { pool: 'mine' } }));
-    world.address(A);
-    const other = pool(world, 'other', [A]);
-    const mine = pool(world, 'mine', [A]);
-    await world.start();
-    await world.untilStates(other, { [A]: 'unassigned' });
-    await world.untilStates(mine, { [A]: 'error' });
+    const { other, mine } = await inLine(world);
     pool(world, 'other', [A], { match: { nodeLabel: 'pool in (' } });
     await world.clock.advance(2 * MINUTE);
     expect(world.states(mine)).toEqual({ [A]: 'error' });
@@ -219,13 +225,7 @@ describe('an edit that makes an object invalid', () => {
 
   test('leaves to others what it waited for and does not name any more, and waits behind them when it is mended', async ({ open }) => {
     const world = open();
-    world.nodes(node('mine1', { labels: { pool: 'mine' } }));
-    world.address(A);
-    const other = pool(world, 'other', [A]);
-    const mine = pool(world, 'mine', [A]);
-    await world.start();
-    await world.untilStates(other, { [A]: 'unassigned' });
-    await world.untilStates(mine, { [A]: 'error' });
+    const { other, mine } = await inLine(world);
     pool(world, 'other', [B], { match: { nodeLabel: 'pool in (' } });
     await world.untilStates(mine, { [A]: 'active' });
     world.nodes(node('other1', { labels: { pool: 'other' } }));

@@ -96,7 +96,7 @@ describe('what is rebuilt of records that cannot be read', () => {
     expect(rebuilt(POOL, records, 2, ports(false))).toBeNull();
   });
 
-  test('is, of a RoutedIP, where its creation was begun, though nobody can be asked there for now', () => {
+  test('is, of a RoutedIP, where its creation was begun, also when that account cannot be read', () => {
     const ref = { kind: 'RoutedIP', namespace: 'web', name: 'shop', uid: 'u' };
     const intent = { knownAddresses: ['203.0.113.7'], listedAt: 5000, region: 'nyc3' };
     const context = { ref, spec: { provider: 'here' }, acquiring: { intent, by: { provider: 'there' } } };

@@ -184,17 +184,16 @@ export class Made {
     name((own as Address | undefined) ?? this.buy());
   }
 
-  /** Nobody waits until a Job tells of what it makes for an attacker. */
-  #isMadeForAttacker(): boolean {
+  /** How many addresses Jobs may have made for an attacker and not told of yet: nobody waits for that. */
+  #untoldForAttacker(): number {
     const { attacker, world } = this.#stage;
-    return [...world.invariants.records].some(([actor, { waiting }]) => waiting.create !== undefined && attacker?.isOwn(actor) === true);
+    return [...world.invariants.records].filter(([actor, { waiting }]) => waiting.create !== undefined && attacker?.isOwn(actor)).length;
   }
 
   /** Addresses that the operator made and of which nobody knows. */
   wrongs(): readonly string[] {
-    return this.#mayForget || this.#isMadeForAttacker()
-      ? []
-      : this.rules.unknown().map((address) => `${address} was made, and nobody knows of it`);
+    const unknown = this.#mayForget ? [] : this.rules.unknown();
+    return unknown.length <= this.#untoldForAttacker() ? [] : unknown.map((address) => `${address} was made, and nobody knows of it`);
   }
 
   /** What a person made while a creation was in doubt counts as what it made: should that come later, it is nobody's. */
