@@ -6,7 +6,7 @@ import { part } from './actors/stopping.ts';
 import { Supervisor } from './actors/supervisor.ts';
 import { OUTCOMES, TIMERS } from './actors/worker.ts';
 import { type Environment, type Options, parseCommandLine } from './adapters/cli/options.ts';
-import { connect } from './adapters/kubernetes/connection.ts';
+import { connect, identityOf } from './adapters/kubernetes/connection.ts';
 import { loadConfig, ownNamespace } from './adapters/kubernetes/kube-config.ts';
 import { reachable } from './adapters/kubernetes/reachable.ts';
 import { redisAddress } from './adapters/redis/settings.ts';
@@ -29,6 +29,7 @@ import { secretsIn } from './composition/secrets.ts';
 import { settingsOf } from './composition/settings.ts';
 import { stopSignal } from './composition/signals.ts';
 import { telemetry } from './composition/telemetry.ts';
+import { traces } from './composition/traces.ts';
 import { vips } from './composition/vips.ts';
 import { VIP_QUEUE } from './machines/vip-service.ts';
 
@@ -47,7 +48,7 @@ const probe: Probe = (point, about) => {
 
 /** Runs the command line. Resolves with the exit code once the operator was stopped, or could not start. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const others = otherCommands({ out: (text) => process.stdout.write(text), problem: console.error });
+  const others = otherCommands({ out: (text) => process.stdout.write(text), problem: console.error }, VERSION);
   const parsed = parseCommandLine(argv, process.env, VERSION, others.add);
   const other = others.asked();
   if (other !== null) return other();
@@ -100,9 +101,14 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     parts.waitingFor = what;
   };
 
-  const { metrics, observers } = telemetry(VERSION, clock, parts);
+  const { metrics, observers } = telemetry(VERSION, { clock, log }, parts);
+  const traced = await traces(environment.isTraced, { version: VERSION, clock });
+  opened.push(() => traced.close());
   const config = loadConfig(options.kubeconfig);
-  const connection = reachable(connect(config), clock);
+  const connection = reachable(
+    connect(config, identityOf({ program: 'routedip-operator', version: VERSION, purpose: 'controller' })),
+    clock,
+  );
   parts.connection = connection;
   opened.push(() => connection.close());
   const server = await startTelemetryServer({
@@ -123,7 +129,14 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, connection, clock, secrets });
   opened.push(() => known.close());
   const namespace = options.namespace ?? ownNamespace(config);
-  const { leadership, source, writer, ledger, namespaces } = kubernetes(options, { connection, namespace, clock, log, waitsFor });
+  const { leadership, source, writer, ledger, namespaces } = kubernetes(options, {
+    connection,
+    namespace,
+    clock,
+    log,
+    waitsFor,
+    shown: traced.shown,
+  });
   opened.push(() => writer.close());
   opened.push(() => namespaces.close());
   const served = (isServed: boolean) => source.othersServed(isServed);
@@ -148,7 +161,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const supervisor = new Supervisor({
     charts: catalogue,
     store: metrics.outbox.store(store),
-    queues: metrics.outbox.queues(queues),
+    queues: metrics.outbox.queues(traced.queues(queues)),
     ...(away && { away }),
     clock,
     log,
@@ -159,7 +172,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     ledger,
     namespaces,
     providers: known.providers,
-    observers: [...observers, ...pages.observers],
+    observers: [...observers, ...traced.observers, ...pages.observers],
     settings,
     operatorNamespace: namespace,
     ...(allocator && { vips: allocator }),

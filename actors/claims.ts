@@ -1,4 +1,4 @@
-import { parseAddress } from '../machines/address.ts';
+import { familyOf, parseAddress } from '../machines/address.ts';
 import { checkRoutedIP } from '../machines/exposure.ts';
 import { asRecord, InvalidSpec } from '../machines/fields.ts';
 import { keptInPause, shownAddresses, showsName, standingTo, standingToName } from '../machines/holdings.ts';
@@ -9,7 +9,7 @@ import type { Evidence, Standing } from '../machines/precedence.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import { boundAddress } from '../machines/rebuild-routed-ip.ts';
 import type { RecordSetContext } from '../machines/record-set.ts';
-import type { ActorId, Address } from '../machines/types.ts';
+import { type ActorId, ADDRESS, type Address } from '../machines/types.ts';
 import { checkPoolSpec, type ProviderRegistry } from '../machines/validate.ts';
 import { checkRecordSetSpec } from '../machines/validate-record-set.ts';
 import { recordTarget } from '../machines/validate-target.ts';
@@ -55,7 +55,8 @@ export class Claims {
   keysOf(id: ActorId, object: PoolObject): ReadonlySet<Key> {
     const records = this.#recordsOf(id, object);
     const bound = boundTo(id, object, records);
-    const asked = this.#ports.policies.takesFromGroup(object) ? [] : [...addressesIn(object), ...namesIn(object)];
+    const isOfGroup = this.#ports.policies.takesFromGroup(object);
+    const asked = isOfGroup ? [] : [...addressesIn(object), ...namesIn(object), ...[restoredAddress(object) ?? []].flat()];
     const pool = poolIn(id, records);
     const keys = new Set([...asked, ...(bound ? [bound] : []), ...(pool ? keptInPause(pool) : [])]);
     const former = formerKeys(id, object, records).filter((key) => !keys.has(key));
@@ -66,7 +67,9 @@ export class Claims {
     const standing = this.#wishOf(id, object, key);
     if (standing !== 'Asks' || isNameKey(key)) return standing;
     const provider = this.providerOf(object);
-    return provider === '' ? 'Unlisted' : this.#ports.evidenceOf(provider, key as Address);
+    // Whoever may write the object may write that: it keeps the address from nobody who asks for it.
+    const isWeak = provider === '' || restoredAddress(object) === key;
+    return isWeak ? 'Unlisted' : this.#ports.evidenceOf(provider, key as Address);
   }
 
   /** Whatever its account has. */
@@ -164,6 +167,14 @@ function formerKeys(id: ActorId, object: PoolObject, records: Records | null): r
   if (object.ref.kind === 'RoutedIP') return pool ? listed(pool) : [];
   const shown = pool ? Object.entries(pool.remembered).flatMap(([address, entry]) => (entry.shown ? address : [])) : [];
   return [...(pool ? [...listed(pool), ...shown] : shownAddresses(object.status)), ...names];
+}
+
+/** The address that a RoutedIP had which was restored without its status, as its annotation says; null for none, and where the spec names one. */
+export function restoredAddress(object: PoolObject): Address | null {
+  const { ref, spec, status, marks } = object;
+  if (ref.kind !== 'RoutedIP' || boundAddress(status) !== null || boundAddress(spec) !== null) return null;
+  const address = parseAddress(marks?.annotations[ADDRESS] ?? '');
+  return address && familyOf(address) === 4 ? address : null;
 }
 
 /** The addresses that the spec of an object names. */

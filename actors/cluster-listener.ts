@@ -3,8 +3,9 @@ import type { Evacuations } from './evacuations.ts';
 import type { Guards } from './guards.ts';
 import type { Leader } from './leader.ts';
 import { policyName } from './policies.ts';
+import { uidOf } from './pool-facts.ts';
 import { actorOf, isRoutedIP, type ObservedPools } from './pools.ts';
-import type { ClusterListener, PoolObject } from './ports/cluster.ts';
+import type { ClusterListener, ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { projector } from './project.ts';
 import type { PolicyProjector } from './project-policies.ts';
@@ -16,12 +17,27 @@ export interface ListenerPorts {
   readonly evacuations: Pick<Evacuations, 'observed'>;
   readonly projector: Pick<ReturnType<typeof projector>, 'hindered' | 'observed' | 'routedIPGone'>;
   readonly providers: Pick<ProviderDirectory, 'need'>;
+  readonly writer: Pick<ClusterWriter, 'retract'>;
   /** Null while this process does not lead. */
   readonly leader: () => Leader | null;
 }
 
 /** Keeps what is told of pools, RoutedIPs and their classes, and passes it on to whom it concerns. */
-export function clusterListener({ pools, guards, policies, evacuations, projector, providers, leader }: ListenerPorts): ClusterListener {
+export function clusterListener({
+  pools,
+  guards,
+  policies,
+  evacuations,
+  projector,
+  providers,
+  writer,
+  leader,
+}: ListenerPorts): ClusterListener {
+  /** Its cell is that of an object of its name that was there before. */
+  const isWaiting = (ref: PoolObject['ref']): boolean => {
+    const cell = leader()?.cells.get(actorOf(ref));
+    return cell !== undefined && uidOf(actorOf(ref), cell.records) !== ref.uid;
+  };
   const observeAgain = (ids: readonly ActorId[]): void => {
     for (const id of ids) {
       const pool = pools.all.get(id);
@@ -44,6 +60,8 @@ export function clusterListener({ pools, guards, policies, evacuations, projecto
     },
     poolGone: (ref) => {
       const others = pools.remove(ref);
+      // Nobody else says that it is gone: it was never begun.
+      if (isWaiting(ref)) void writer.retract(ref, []);
       if (!pools.all.has(actorOf(ref))) leader()?.poolGone(actorOf(ref));
       observeAgain(others);
       if (!isRoutedIP(actorOf(ref))) return;

@@ -69,11 +69,18 @@ export class Fenced extends Error {
 /** The address is to stay by now: the call that would have deleted it was not sent. */
 export class Retained extends Fenced {}
 
+/** What people are told while the API server answers with errors. */
+export const SERVER_ERROR = { reason: 'APIServerError', text: 'the API server answers with an error' } as const;
+
 /** The record store, the job queue or the API server cannot be reached now. Repeating later is right; nothing is known to have happened. */
 export class Unreachable extends Error {
-  constructor(message: string, options?: { readonly cause?: unknown }) {
+  /** The API server is there, and answers that it fails: by a webhook of somebody's, or a store that is full. Waiting alone may not help. */
+  readonly isAnswered: boolean;
+
+  constructor(message: string, { isAnswered = false, ...options }: { readonly cause?: unknown; readonly isAnswered?: boolean } = {}) {
     super(readable(message), options);
     this.name = 'Unreachable';
+    this.isAnswered = isAnswered;
   }
 }
 

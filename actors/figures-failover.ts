@@ -1,11 +1,8 @@
-import type { AddressContext } from '../machines/ip-context.ts';
-import type { PoolContext } from '../machines/pool.ts';
 import { labelOf } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
+import { contextOf, isDrift, isPlannedMove, isServing, nodeLost } from './losses.ts';
 import type { FailoverFigures } from './ports/figures.ts';
 import type { Observer, SavedTurn, Transition } from './ports/observers.ts';
-import type { ActorRecord } from './ports.ts';
-import { stateOf } from './view.ts';
 
 interface Loss {
   /** Name of the node that was lost. */
@@ -28,7 +25,7 @@ export function failoverFigures(ended: (failover: FailoverFigures) => void): Obs
     }
     const lost = nodeLost(transition);
     const pool = transitions.find((other) => other.actor === now.pool);
-    if (lost !== null && !isPlanned(pool, lost)) losses.set(actor, { node: lost, at });
+    if (lost !== null && !isPlannedMove(pool, lost)) losses.set(actor, { node: lost, at });
     const loss = losses.get(actor);
     if (!loss || !isServing(after)) return;
     losses.delete(actor);
@@ -44,26 +41,13 @@ export function failoverFigures(ended: (failover: FailoverFigures) => void): Obs
   };
 }
 
-/** The node on which the address served before this turn, when the turn heard that it may no longer; else null. */
-function nodeLost({ events, before, after }: Transition): string | null {
-  if (!before || !isServing(before) || !events.includes('NODE_OBSERVED')) return null;
-  const { assigned } = contextOf(before);
-  const staysThere = after && isServing(after) && contextOf(after).assigned?.name === assigned?.name;
-  return staysThere ? null : (assigned?.name ?? null);
-}
-
-/** The pool took the node away although nothing was wrong with it. It says so in the turn in which it does so. */
-function isPlanned(pool: Transition | undefined, node: string): boolean {
-  if (!pool?.before || !pool.after) return false;
-  const [before, after] = [pool.before, pool.after].map(({ snapshot }) => snapshot.context as unknown as PoolContext);
-  const isEdit = before?.matchedBy !== null && before?.matchedBy !== after?.matchedBy;
-  return isEdit || (after?.leaving.some(({ name }) => name === node) ?? false);
-}
-
-/** Active on a node that may hold it. */
-function isServing(record: ActorRecord): boolean {
-  const { assigned, elected, eligible } = contextOf(record);
-  return stateOf(record.snapshot.value) === 'Stable' && assigned !== null && eligible && elected?.name === assigned.name;
-}
-
-const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
+/** Tells of each address that somebody has moved at its provider. */
+export const driftFigures = (drifted: (provider: string) => void): Observer => ({
+  turnSaved: ({ transitions }) => {
+    for (const { chart, before, after } of transitions) {
+      if (chart !== 'ip' || !before || !after) continue;
+      const now = contextOf(after);
+      if (isDrift(contextOf(before), now)) drifted(labelOf(now.provider));
+    }
+  },
+});

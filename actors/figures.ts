@@ -1,7 +1,7 @@
 import { phaseOf, type RecordSetContext, recordName } from '../machines/record-set.ts';
 import { poolStatus } from '../machines/status.ts';
 import type { ActorId } from '../machines/types.ts';
-import { failoverFigures } from './figures-failover.ts';
+import { driftFigures, failoverFigures } from './figures-failover.ts';
 import type { FailoverFigures, PoolFigures, RecordSetFigures, Shown } from './ports/figures.ts';
 import type { Observer, Transition } from './ports/observers.ts';
 import type { ActorRecord } from './ports.ts';
@@ -12,11 +12,18 @@ export interface FigurePorts {
   readonly pools: Shown<PoolFigures>;
   readonly recordSets: Shown<RecordSetFigures>;
   readonly failover: (failover: FailoverFigures) => void;
+  /** Somebody has moved an address at the provider of that name. */
+  readonly drift: (provider: string) => void;
 }
 
 /** Shows in figures what stands in records after each turn. */
-export function figures({ recordsOf, pools, recordSets, failover }: FigurePorts): Observer {
-  const all: readonly Observer[] = [poolFigures(recordsOf, pools), recordSetFigures(recordSets), failoverFigures(failover)];
+export function figures({ recordsOf, pools, recordSets, failover, drift }: FigurePorts): Observer {
+  const all: readonly Observer[] = [
+    poolFigures(recordsOf, pools),
+    recordSetFigures(recordSets),
+    failoverFigures(failover),
+    driftFigures(drift),
+  ];
   return {
     turnSaved: (turn) => {
       for (const observer of all) observer.turnSaved(turn);

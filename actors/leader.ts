@@ -1,4 +1,4 @@
-import { entries, type PoolContext, rightTaken } from '../machines/pool.ts';
+import { entries, rightTaken } from '../machines/pool.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { ProviderFacts } from '../machines/validate.ts';
 import { Alarms } from './alarms.ts';
@@ -7,7 +7,7 @@ import { Cells } from './cells.ts';
 import { Inbox } from './inbox.ts';
 import { leftClaims } from './left-claims.ts';
 import { LeftQueues } from './left-queues.ts';
-import { hasLost, isBare, specFact, uidOf } from './pool-facts.ts';
+import { hasLost, isBare, isUnprimed, specFact, uidOf } from './pool-facts.ts';
 import { actorOf, isForced, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -24,6 +24,7 @@ import { SharedChanges } from './shared-changes.ts';
 import { firewallBegin } from './sharing.ts';
 import { loadCells, type Memory, resetClaims } from './takeover.ts';
 import type { Envelope } from './turn.ts';
+import { poolContextIn } from './view.ts';
 import type { VipDesk } from './vip/desk.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
 import type { Vips } from './vip/vips.ts';
@@ -48,7 +49,7 @@ export interface LeaderPorts extends TurnPorts {
   readonly isAway: () => boolean;
   readonly settings: Settings;
   readonly vips: Pick<Vips, 'deskFor'>;
-  readonly quota: Pick<Quota, 'listed' | 'unlisted' | 'roomOf'>;
+  readonly quota: Pick<Quota, 'listed' | 'unlisted' | 'roomOf' | 'retainedFor'>;
 }
 
 /** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */
@@ -58,7 +59,7 @@ export class Leader {
   readonly vips: VipDesk;
   readonly #ports: LeaderPorts;
   readonly #cells: Cells;
-  readonly #lists: ProviderLists;
+  readonly lists: ProviderLists;
   readonly #changes: SharedChanges;
   readonly #inbox: Inbox;
   readonly #alarms: Alarms;
@@ -83,7 +84,7 @@ export class Leader {
           eventSetAside: (told) => this.#inbox.setAside(told),
         },
       ],
-      listAsked: (actor, commandId) => this.#lists.asked(actor, commandId),
+      listAsked: (actor, commandId) => this.lists.asked(actor, commandId),
       gone: (cell, uid) => this.#gone(cell, uid),
       firewallInput: (id) => firewallBegin(id, ports.pools.all),
       nodesOf: (id) => (ports.pools.fact(id)?.nodes ?? []).map(({ name }) => name),
@@ -93,7 +94,7 @@ export class Leader {
     this.vips = ports.vips.deskFor(this.#cells, (id) =>
       ports.isServed('RoutedIP') ? (ports.pools.all.get(id)?.ref.uid ?? null) : undefined,
     );
-    this.#lists = new ProviderLists({
+    this.lists = new ProviderLists({
       ...ports,
       cells: this.#cells,
       alarms: this.#alarms,
@@ -107,7 +108,7 @@ export class Leader {
     this.#changes = new SharedChanges({
       ...ports,
       cells: this.#cells,
-      lists: this.#lists,
+      lists: this.lists,
       isStarted: (id) => this.#started.has(id),
       observe: (pool) => this.observePool(pool),
     });
@@ -118,7 +119,7 @@ export class Leader {
       placed: (observed) => ports.pools.placed(observed),
       hasResumed: (cell) => this.#started.has(cell) || this.#resumed.has(cell) || !isPool(cell),
       resume: (actor) => this.#resume(actor),
-      answered: (actor, commandId, output) => this.#lists.answered(actor, commandId, output),
+      answered: (actor, commandId, output) => this.lists.answered(actor, commandId, output),
     });
   }
 
@@ -136,7 +137,7 @@ export class Leader {
   /** Why a pool has not been told everything yet: its provider is not read. Null when it waits for no such thing. */
   unread(id: ActorId): string | null {
     const pool = isPool(id) && !this.#started.has(id) ? this.#ports.pools.all.get(id) : undefined;
-    return pool ? this.#lists.unread(id, pool) : null;
+    return pool ? this.lists.unread(id, pool) : null;
   }
 
   /** Resolves once the turn that heard it is saved; at once for an actor that is not there. */
@@ -164,7 +165,7 @@ export class Leader {
     await inSlices(shared, clock, isOver, (id) => this.#cells.resume(id));
     // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
     this.#cells.open();
-    this.#lists.open();
+    this.lists.open();
     await inSlices(owners, clock, isOver, (id) => {
       if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#end(id);
     });
@@ -175,7 +176,7 @@ export class Leader {
     this.#inbox.open();
     this.#alarms.every(settings.sweepEveryMs, () => {
       this.#cells.sweep();
-      this.#lists.endUnknown();
+      this.lists.endUnknown();
       if (!isAway()) this.#inbox.wakeOverdue();
     });
     this.#alarms.every(settings.leftQueuesEveryMs, () => void this.#leftQueues.look());
@@ -240,7 +241,7 @@ export class Leader {
     this.#changes.settle(id);
     const pool = this.#ports.pools.all.get(id);
     // Of other nodes it has to know who holds them, before it decides who is to.
-    if (pool && isPool(id) && this.#started.has(id)) this.#lists.tellList(id, pool);
+    if (pool && isPool(id) && this.#started.has(id)) this.lists.tellList(id, pool);
     this.#cells.tellInTurn(id, () => {
       const fact = this.#ports.pools.fact(id);
       return fact && this.#started.has(id) ? { type: 'CLUSTER_OBSERVED', ...fact } : null;
@@ -249,7 +250,7 @@ export class Leader {
 
   /** Nodes have come or gone: what is on their machines may be taken now, or not any more. */
   machinesChanged(): void {
-    if (this.#cells.isOpen) this.#lists.tellPlaces();
+    if (this.#cells.isOpen) this.lists.tellPlaces();
   }
 
   providerChanged(key: string): void {
@@ -264,12 +265,12 @@ export class Leader {
   }
 
   #tellSpec(id: ActorId, pool: PoolObject): void {
-    const name = this.#lists.providerOf(pool);
+    const name = this.lists.providerOf(pool);
     const { unread = false, provider = null } = this.#ports.providers.all[name] ?? {};
     // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
     if (unread) return;
     // One that it has come to name may be nobody else's: then nobody has read it.
-    if (provider && this.#started.has(id) && isPool(id) && !this.#lists.has(name)) void this.#lists.read(name, provider);
+    if (provider && this.#started.has(id) && isPool(id) && !this.lists.has(name)) void this.lists.read(name, provider);
     this.#cells.tellFact(id, specFact(id, pool, this.#ports));
     // Tolerations are no part of the selectors: the same nodes may match differently now.
     this.observeCluster(id);
@@ -289,11 +290,11 @@ export class Leader {
 
   #startWhenRead(id: ActorId, pool: PoolObject): void {
     // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
-    const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
-    if (!context?.spec) this.#tellSpec(id, pool);
+    const context = poolContextIn(this.recordsOf(id), id);
+    if (!context?.spec || isUnprimed(id, this.recordsOf(id))) this.#tellSpec(id, pool);
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
-    if (!this.#lists.startWhenRead(id, pool)) this.#tellSpec(id, pool);
-    else if (context && this.#lists.isHeldUp(id, pool) && hasLost(context, this.#ports.pools.conflicts(id))) this.#tellLoss(id, pool);
+    if (!this.lists.startWhenRead(id, pool)) this.#tellSpec(id, pool);
+    else if (context && this.lists.isHeldUp(id, pool) && hasLost(context, this.#ports.pools.conflicts(id))) this.#tellLoss(id, pool);
   }
 
   /** It gives up what another one has by now, who could not begin before, and takes nothing: its nodes are not told. */
@@ -319,21 +320,21 @@ export class Leader {
     this.#started.add(id);
     // From here on the pool takes nothing that it remembers of its nodes for true: it decides once they are told.
     this.#cells.resume(id);
-    this.#lists.tellAddresses(id, truth, null);
+    this.lists.tellAddresses(id, truth, null);
     for (const actor of this.recordsOf(id)?.keys() ?? []) {
       if (actor !== id) this.#cells.resume(actor);
       // The provider has just answered: whatever credentials were refused before, the present ones are good.
       this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
     }
     this.#cells.tellClaims(id, []);
-    this.#lists.tellList(id, pool);
+    this.lists.tellList(id, pool);
     this.#tellSpec(id, pool);
     if (isRoutedIP(id) && isReleased(pool)) this.#release(id, pool);
   }
 
   /** A creation asks for lists of its own, and nobody else creates before it is over: it does not wait for a list that cannot be had. */
   #goOnCreating(id: ActorId): void {
-    const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+    const context = poolContextIn(this.recordsOf(id), id);
     if (!context || entries(context.members).length > 0 || rightTaken(context).length === 0 || this.#resumed.has(id)) return;
     this.#resumed.add(id);
     this.#cells.resume(id);
@@ -341,9 +342,7 @@ export class Leader {
 
   /** The user has deleted a RoutedIP, which stays until all that was done for it is undone, or until he wants no more of that. */
   #release(id: ActorId, pool: PoolObject): void {
-    const deleted = { type: 'DELETED', force: isForced(pool) };
-    if (this.#started.has(id)) this.#cells.tell(id, deleted);
-    else this.#orphan(id, deleted);
+    this.#delete(id, { type: 'DELETED', force: isForced(pool) });
   }
 
   /** A pool that is to resume has to be told everything, as after a load. */
@@ -363,18 +362,17 @@ export class Leader {
     return uid !== null && uid !== this.#ports.pools.all.get(id)?.ref.uid;
   }
 
-  /** One that was not started in this term will not be any more: what was under way in it is asked for anew by whoever ends it. */
   #end(id: ActorId): void {
-    const deleted = { type: 'DELETED', gone: true };
-    if (this.#started.has(id) || this.#resumed.has(id)) this.#cells.tell(id, deleted);
-    else this.#orphan(id, deleted);
+    this.#delete(id, { type: 'DELETED', gone: true });
   }
 
-  /** A stored pool whose object went while nobody led, or before the pool was started. */
-  #orphan(id: ActorId, deleted: Envelope['event']): void {
-    this.#resumed.add(id);
-    this.#cells.resume(id);
+  /** One that was not started in this term will not be any more: what was under way in it is asked for anew, once, by whoever ends it. */
+  #delete(id: ActorId, deleted: Envelope['event']): void {
+    const hasResumed = this.#started.has(id) || this.#resumed.has(id);
+    if (!hasResumed) this.#cells.resume(id);
     this.#cells.tell(id, deleted);
+    if (hasResumed) return;
+    this.#resumed.add(id);
     for (const actor of this.recordsOf(id)?.keys() ?? []) if (actor !== id) this.#cells.resume(actor);
   }
 
@@ -384,7 +382,7 @@ export class Leader {
       return;
     }
     if (isRoutedIP(id)) this.vips.routedIPChanged(id);
-    this.#lists.gone(id);
+    this.lists.gone(id);
     this.#started.delete(id);
     this.#resumed.delete(id);
     const seen = this.#ports.pools.all.get(id);

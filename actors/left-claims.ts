@@ -1,13 +1,13 @@
 import type { Claim } from '../machines/events.ts';
 import type { FirewallContext } from '../machines/firewall.ts';
 import { isFirewall } from '../machines/firewall-id.ts';
-import type { PoolContext } from '../machines/pool.ts';
 import { boundAddress } from '../machines/rebuild-routed-ip.ts';
 import type { ActorId } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord } from './ports.ts';
 import { isUndone } from './rebuilding.ts';
+import { poolContextIn } from './view.ts';
 
 interface Known {
   readonly cells: ReadonlyMap<ActorId, { readonly records: ReadonlyMap<ActorId, ActorRecord> }>;
@@ -28,7 +28,7 @@ function isLeft(claimant: ActorId, { cells, objects }: Known): boolean {
   const id = cellOf(claimant);
   const records = cells.get(id)?.records;
   if (records?.has(claimant)) return false;
-  const pool = records?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+  const pool = poolContextIn(records, id);
   const object = objects.get(id);
   if (object && isUndone(object)) return true;
   const remembered = pool && (!object || object.ref.uid === pool.ref.uid) ? Object.keys(pool.remembered) : [boundAddress(object?.status)];

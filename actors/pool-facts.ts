@@ -8,6 +8,7 @@ import type { ProviderDirectory } from './ports/directory.ts';
 import type { ActorRecord } from './ports.ts';
 import type { Quota } from './quota.ts';
 import type { Envelope } from './turn.ts';
+import { poolContextIn } from './view.ts';
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 
@@ -19,26 +20,33 @@ export function specFact(
     pools,
     providers,
     quota,
-  }: { readonly pools: ObservedPools; readonly providers: ProviderDirectory; readonly quota: Pick<Quota, 'roomOf'> },
+  }: { readonly pools: ObservedPools; readonly providers: ProviderDirectory; readonly quota: Pick<Quota, 'roomOf' | 'retainedFor'> },
 ): Envelope['event'] {
   const room = quota.roomOf(id, pool);
+  const retained = quota.retainedFor(id, pool);
   const nameOwner = pools.nameOwner(id);
   return {
     type: 'SPEC_OBSERVED',
-    ...pools.specOf(pool),
+    ...pools.specOf(pool, retained === null),
     generation: pool.generation,
     registry: { ...registryFor(pool, pools.providerOf(pool), providers), ...registryFor(pool, pools.accountOf(pool), providers) },
     conflicts: pools.conflicts(id),
     ...(nameOwner && { nameOwner }),
     ...(room && { room }),
+    ...(retained && { retained }),
   };
 }
 
 /** Nothing was done for the RoutedIP that would have to be undone. */
 export function isBare(id: ActorId, records: Records | null): boolean {
-  const context = records?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+  const context = poolContextIn(records, id);
   return context?.exposed?.bound === null && context.acquiring.intent === null && !context.acquiring.intending;
 }
+
+/** It runs nothing yet, by whatever spec it was told. */
+export const isUnprimed = (id: ActorId, records: Records | null): boolean =>
+  ['Priming', 'Invalid'].includes(String(records?.get(id)?.snapshot.value)) &&
+  entries(poolContextIn(records, id)?.members ?? {}).length === 0;
 
 /** By its records it runs an address that another one has by now. */
 export const hasLost = ({ members }: PoolContext, conflicts: Conflicts): boolean =>

@@ -1,5 +1,5 @@
 import type { Adoption } from '../machines/adoption.ts';
-import { asBegun } from '../machines/creation.ts';
+import { asBegun, isUnderWay } from '../machines/creation.ts';
 import type { ClusterFact } from '../machines/events.ts';
 import { isServedBy } from '../machines/exposing.ts';
 import { checkRoutedIP, type RoutedIPFact, reclaimOf } from '../machines/exposure.ts';
@@ -12,10 +12,10 @@ import { cloudOf } from '../machines/provider-key.ts';
 import { creationAt } from '../machines/rebuild.ts';
 import { bindingIn, boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
-import { type ActorId, type Address, type BoundAddress, FINALIZER, MOVE_TO, type ObservedAddress } from '../machines/types.ts';
+import { type ActorId, type Address, type BoundAddress, FINALIZER, fieldsOf, MOVE_TO, type ObservedAddress } from '../machines/types.ts';
 import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
 import { isNameKey } from '../machines/zone.ts';
-import { addressesIn, Claims, type ClaimsPorts, registryFor } from './claims.ts';
+import { addressesIn, Claims, type ClaimsPorts, registryFor, restoredAddress } from './claims.ts';
 import { Groups } from './groups.ts';
 import type { OperatorCredentials } from './operator-credentials.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
@@ -24,6 +24,7 @@ import type { PoolObject } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
 import type { Namespaces } from './ports/namespaces.ts';
 import type { Settings } from './settings.ts';
+import { poolContextIn } from './view.ts';
 
 /** First part of the ids of the actors that objects of a kind own. */
 const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };
@@ -98,7 +99,7 @@ export class ObservedPools {
 
   /** The key of the provider that an object works with. A RoutedIP whose class is gone, does not say any more or is not for it has its address, or a creation that is under
    *  way, at the provider of before. */
-  accountOf(pool: PoolObject, context = this.#contextOf(pool)): string {
+  accountOf(pool: PoolObject, context = this.#poolOf(actorOf(pool.ref))): string {
     const named = this.providerOf(pool);
     if (pool.ref.kind !== 'RoutedIP' || (named !== '' && this.#worksWithNamed(pool, context))) return named;
     const { bound, boundBy } = context?.exposed ?? bindingIn(pool.status);
@@ -132,8 +133,11 @@ export class ObservedPools {
     });
   }
 
-  /** What its cell is told of the object itself. */
-  specOf(pool: PoolObject): {
+  /** What its cell is told of the object itself. `mayRestore`: its annotation may name its address, since the ledger knows of none. */
+  specOf(
+    pool: PoolObject,
+    mayRestore: boolean,
+  ): {
     readonly spec: unknown;
     readonly guarded?: boolean;
     readonly refusal?: CredentialsRefusal;
@@ -153,7 +157,7 @@ export class ObservedPools {
     const bound = boundIn(pool.status);
     const guarded = finalizers.includes(FINALIZER);
     return {
-      spec: this.#factOf(pool),
+      spec: mayRestore ? this.#withRestored(pool, this.#factOf(pool)) : this.#factOf(pool),
       guarded,
       deleteAdopted: annotations[DELETE_ADOPTED] === 'true',
       ...(marks && { marks }),
@@ -162,20 +166,35 @@ export class ObservedPools {
     };
   }
 
+  /** One that was restored without its status names the address that it had: as long as its account has that, nobody else asks for it, and it may be adopted. Else another one is made. */
+  #withRestored(pool: PoolObject, fact: RoutedIPFact): RoutedIPFact {
+    const address = restoredAddress(pool);
+    const { adoption } = fieldsOf(fact.policy?.spec);
+    if (address === null || adoption === 'Never' || this.policies.takesFromGroup(pool)) return fact;
+    const list = this.#lists.get(this.providerOf(pool));
+    const isThere = list === null || list?.has(address);
+    const id = actorOf(pool.ref);
+    const { ref, exposed, acquiring } = this.#poolOf(id) ?? {};
+    const hasOther = ref?.uid === pool.ref.uid && (exposed?.bound || (acquiring && isUnderWay(acquiring)));
+    if (!isThere || hasOther || this.#ownership.conflicts(id)[address] !== undefined) return fact;
+    return { ...fact, spec: { ...fieldsOf(fact.spec), routedIP: address } };
+  }
+
+  /** A RoutedIP that has no address and names none, while its class says `Retain`: under `Delete` an address that is there still may be on its way out. */
+  mayReuse(id: ActorId, pool: PoolObject): boolean {
+    if (pool.ref.kind !== 'RoutedIP' || addressesIn(pool).length > 0 || this.policies.takesFromGroup(pool)) return false;
+    const bound = this.#poolOf(id)?.exposed?.bound ?? boundAddress(pool.status);
+    return bound === null && reclaimOf(this.policies.factOf(pool)) === 'Retain';
+  }
+
   /** After its records were lost, a deleted one is let go by the class or issuer by which it has its address, although it may name another one by now. */
   #factOf(pool: PoolObject): RoutedIPFact {
     const fact = this.policies.factOf(pool);
     if (!pool.deleting || fact.barred === undefined) return fact;
-    const context = this.#contextOf(pool);
+    const context = this.#poolOf(actorOf(pool.ref));
     const { boundBy } = context?.exposed ?? bindingIn(pool.status);
     const isKnown = context?.spec || this.#worksWithNamed(pool, context);
     return (!isKnown && boundBy && this.policies.factBy(pool, boundBy)) || fact;
-  }
-
-  /** Of its pool; undefined while there is none. */
-  #contextOf({ ref }: PoolObject): PoolContext | undefined {
-    const id = actorOf(ref);
-    return this.#recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
   }
 
   /** Addresses that other objects list, ask for or have got, as watches show them. */
@@ -206,9 +225,11 @@ export class ObservedPools {
     return this.#facts.get(pool) ?? null;
   }
 
-  /** The addresses that the pool names and another object has, each with the name of that one. */
-  conflicts(pool: ActorId): Conflicts {
-    return Object.fromEntries(Object.entries(this.#ownership.conflicts(pool)).filter(([key]) => !isNameKey(key)));
+  /** The addresses that the pool names and another object has, each with the name of that one. What it was restored with it names no more then. */
+  conflicts(id: ActorId): Conflicts {
+    const pool = this.#pools.get(id);
+    const restored = pool ? restoredAddress(pool) : null;
+    return Object.fromEntries(Object.entries(this.#ownership.conflicts(id)).filter(([key]) => !isNameKey(key) && key !== restored));
   }
 
   /** Who has the name that its record set is to have; null when it has it itself. */
@@ -222,8 +243,9 @@ export class ObservedPools {
     return this.#poolOf(id)?.acquiring.by?.provider ?? null;
   }
 
+  /** By its records; undefined while there are none. */
   #poolOf(id: ActorId): PoolContext | undefined {
-    return this.#recordsOf(id)?.get(id)?.snapshot.context as PoolContext | undefined;
+    return poolContextIn(this.#recordsOf(id), id);
   }
 
   /** What the spec of an object would be where the creation was begun that its status tells of; null when that is where it works now, or when Jobs did it that nobody knows any more. */

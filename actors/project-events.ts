@@ -10,6 +10,8 @@ import { recordSetEvents } from '../machines/record-set-status.ts';
 import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
 import { poolError } from '../machines/status.ts';
 import type { Address, JobFailure } from '../machines/types.ts';
+import { SERVER_ERROR } from './errors.ts';
+import { isDrift } from './losses.ts';
 import type { ClusterEvent } from './ports/cluster.ts';
 import type { Transition } from './ports/observers.ts';
 import type { ActorRecord } from './ports.ts';
@@ -24,7 +26,8 @@ export const isAboutJobs = ({ reason, action }: ClusterEvent): boolean => OF_JOB
 /** What people should hear of a job that has begun to wait for something in a turn. */
 export function waitEvents({ before, after }: Transition): readonly ClusterEvent[] {
   const waits = waitsIn(after);
-  return waits && waits.reason !== waitsIn(before)?.reason ? [{ type: 'Warning', action: RUN_JOB, ...waits }] : [];
+  const action = waits?.reason === SERVER_ERROR.reason ? 'Write' : RUN_JOB;
+  return waits && waits.reason !== waitsIn(before)?.reason ? [{ type: 'Warning', action, ...waits }] : [];
 }
 
 /** What people should hear of one actor's part in a turn. */
@@ -71,8 +74,9 @@ function failedEvent(before: AddressContext | undefined, { context, state }: Add
   return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${textAbout(address, failure.message)}${wait}` };
 }
 
-function driftEvent(before: AddressContext | undefined, { address, assigned, holder, failure }: AddressContext): ClusterEvent | null {
-  if (!before?.assigned || before.holder !== before.assigned.providerID || holder === before.holder || assigned || failure) return null;
+function driftEvent(before: AddressContext | undefined, after: AddressContext): ClusterEvent | null {
+  if (!before?.assigned || !isDrift(before, after)) return null;
+  const { address, holder } = after;
   const now = holder ? `on ${holder}` : 'attached to nothing';
   return {
     type: 'Warning',
@@ -118,9 +122,12 @@ function roomEvents(before: PoolContext | undefined, { room }: PoolContext): rea
 function creationEvents(before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] {
   const events: ClusterEvent[] = [];
   const created = after.created.filter((address) => !before?.created.includes(address));
+  // Where nothing was being made it is one of before.
+  const how = before?.acquiring.intent
+    ? { reason: 'AddressCreated', what: `was ${madeIn(after)}` }
+    : { reason: 'AddressReused', what: 'was kept, and is used again' };
   if (before)
-    for (const address of created)
-      events.push({ type: 'Normal', reason: 'AddressCreated', action: 'Create', message: `${address} was ${madeIn(after)}` });
+    for (const address of created) events.push({ type: 'Normal', reason: how.reason, action: 'Create', message: `${address} ${how.what}` });
   const { failure, attempts, unclear } = after.acquiring;
   if (failure && attempts !== before?.acquiring.attempts && !isSaidAlready(failure, before?.acquiring.failure)) {
     const reason = failure.reason ?? 'CreateFailed';

@@ -21,20 +21,28 @@ export const isUnknown = ({ context: { spec, error }, state }: PoolView): boolea
 export const withNotices = (conditions: readonly Condition[], { unserved, trouble }: Notices): readonly Condition[] =>
   conditions.map((condition) => {
     if (unserved && condition.type === 'Ready') return { ...condition, status: 'Unknown', ...unserved };
-    if (trouble && condition.type === 'Degraded' && condition.status === 'False') return { ...condition, status: 'True', ...trouble };
+    const wrong = trouble ?? degradedBy(unserved);
+    if (wrong && condition.type === 'Degraded' && condition.status === 'False') return { ...condition, status: 'True', ...wrong };
     return condition;
   });
+
+/** Why an object that is not served is degraded, too: what the status said before may be over, and this does not end by itself. */
+const degradedBy = (unserved: Finding | null): Finding | null => (unserved?.reason === 'ProviderUnread' ? unserved : null);
 
 /** Says why an object is not served, and leaves everything else in its status as it is. `term`: of the leader that says so, 0 while there is none. */
 export const unservedProjection = ({ ref, generation, status }: PoolObject, unserved: Finding, term: number): PoolProjection => {
   const shown = Math.max(term, termIn(status));
+  const degraded = degradedBy(unserved);
   return {
     ref,
     generation,
     partial: true,
     unserved: true,
-    status: shown > 0 ? { term: shown } : {},
-    conditions: [{ type: 'Ready', status: 'Unknown', ...unserved }],
+    status: { ...(shown > 0 && { term: shown }), ...(degraded && { error: degraded.message }) },
+    conditions: [
+      { type: 'Ready', status: 'Unknown', ...unserved },
+      ...(degraded ? [{ type: 'Degraded' as const, status: 'True' as const, ...degraded }] : []),
+    ],
     annotated: {},
     addresses: [],
     events: [],

@@ -1,3 +1,4 @@
+import type { ObjectRef } from '../machines/jobs.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import { type ActorId, type Condition, FINALIZER } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
@@ -15,6 +16,12 @@ const COALESCE_MS = 50;
 const EVERY_MS = 1000;
 /** What the server refuses is tried again no sooner. */
 const REFUSED_MS = 30_000;
+/** How soon it is looked again whether a provider was read, ms. */
+const RECHECK_MS = 5_000;
+
+const UNREAD = 'ProviderUnread';
+/** So many users are named; of the others there is the count. With thousands each change would write all of them anew. */
+const USERS_NAMED = 10;
 
 export interface PolicyProjectorPorts {
   readonly writer: ClusterWriter;
@@ -23,12 +30,16 @@ export interface PolicyProjectorPorts {
   readonly pools: ObservedPools;
   readonly providers: ProviderDirectory;
   readonly isLeading: () => boolean;
+  /** Why the addresses of the provider of that key could not be read yet since this process leads; null for no reason. */
+  readonly unread: (key: string) => string | null;
 }
 
 /** Shows in classes and issuers whether they are used as they are, and by whom; a class that is used is kept from going. */
 export class PolicyProjector {
   readonly #ports: PolicyProjectorPorts;
   readonly #refused = new Map<string, { readonly text: string; readonly at: number }>();
+  /** By uid: those that are shown. */
+  readonly #shown = new Map<string, ObjectRef>();
   /** Something changed that they may show. */
   readonly request: () => void;
 
@@ -44,18 +55,33 @@ export class PolicyProjector {
     const users = new Map<string, User[]>();
     const isWhole = await inSlices(pools.all, clock, isOver, ([id, object]) => this.#note(id, object, users));
     if (!isWhole) return;
-    await inSlices(pools.policies.all, clock, isOver, (policy) => this.#show(policy, users.get(policy.ref.uid) ?? []));
+    const gone = new Map(this.#shown);
+    let isUnread = false;
+    await inSlices(pools.policies.all, clock, isOver, (policy) => {
+      gone.delete(policy.ref.uid);
+      this.#shown.set(policy.ref.uid, policy.ref);
+      const trouble = this.#troubleOf(policy);
+      isUnread ||= trouble?.reason === UNREAD;
+      this.#show(policy, trouble, users.get(policy.ref.uid) ?? []);
+    });
+    if (isOver()) return;
+    for (const [uid, ref] of gone) {
+      this.#shown.delete(uid);
+      void this.#ports.writer.retract(ref, []);
+    }
+    // Nobody tells that it was read.
+    if (isUnread) clock.after(RECHECK_MS, this.request);
   }
 
-  #show(policy: PoolObject, unsorted: readonly User[]): void {
+  #show(policy: PoolObject, trouble: Trouble | null, unsorted: readonly User[]): void {
     const { writer, log, clock } = this.#ports;
     const users = unsorted.toSorted(byName);
-    const trouble = this.#ports.pools.policies.troubleOf(policy) ?? this.#missing(policy);
     writer.project({
       ref: policy.ref,
       generation: policy.generation,
       status: {
-        routedIPs: users as unknown as Json,
+        routedIPCount: users.length,
+        routedIPs: users.slice(0, USERS_NAMED) as unknown as Json,
         observedGeneration: policy.generation,
         ...(trouble && { error: trouble.message }),
       },
@@ -110,11 +136,15 @@ export class PolicyProjector {
     return [...new Set([...serving, ...former.map(({ ref }) => ref.uid)])];
   }
 
-  #missing(policy: PoolObject): Trouble | null {
-    const { providers, pools } = this.#ports;
+  #troubleOf(policy: PoolObject): Trouble | null {
+    const { providers, pools, unread } = this.#ports;
+    const trouble = pools.policies.troubleOf(policy);
+    if (trouble) return trouble;
     const key = pools.policies.keyOf(policy);
     const missing = key === '' ? null : (providers.all[key]?.facts.missing ?? null);
-    return missing === null ? null : { reason: 'SecretNotFound', message: missing };
+    if (missing !== null) return { reason: 'SecretNotFound', message: missing };
+    const why = unread(key);
+    return why === null ? null : { status: 'Unknown', reason: UNREAD, message: why };
   }
 }
 
@@ -129,6 +159,7 @@ const byName = (a: User, b: User): number => {
 };
 
 interface Trouble {
+  readonly status?: 'False' | 'Unknown';
   readonly reason: string;
   readonly message: string;
 }
@@ -136,7 +167,7 @@ interface Trouble {
 const conditionsOf = (trouble: Trouble | null): readonly Condition[] => [
   {
     type: 'Ready',
-    status: trouble ? 'False' : 'True',
+    status: trouble ? (trouble.status ?? 'False') : 'True',
     reason: trouble?.reason ?? 'AsExpected',
     message: trouble?.message ?? 'RoutedIPs are served as it says',
   },

@@ -33,6 +33,7 @@ export function routedIPProjection(
   { events, hindrance }: Told,
 ): PoolProjection {
   const { ref, generation } = view.context;
+  const bound = view.context.exposed?.bound ?? null;
   const shown = { ...view, owned: ownedFor(view, recordsOf, former), loss: lossFor(view, recordsOf), waits: waitsFor(view, recordsOf) };
   return {
     ref,
@@ -43,6 +44,7 @@ export function routedIPProjection(
     addresses: [],
     events,
     ...moveToAfter(view.context),
+    ...(bound && { bound }),
   };
 }
 

@@ -2,7 +2,7 @@ import { type FirewallContext, isUnused } from '../machines/firewall.ts';
 import { firewallOf, isFirewall } from '../machines/firewall-id.ts';
 import { isWatched } from '../machines/firewall-lost.ts';
 import type { Verification } from '../machines/jobs.ts';
-import { addressActor, type PoolContext } from '../machines/pool.ts';
+import { addressActor } from '../machines/pool.ts';
 import type { ActorId, Address, ObservedAddress } from '../machines/types.ts';
 import { verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
@@ -21,6 +21,7 @@ import type { Quota } from './quota.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
 import { firewallNews, news, placesIn, readUntilKnown, type Versions, versionsOf } from './truth.ts';
+import { poolContextIn } from './view.ts';
 
 export interface ProviderListsPorts {
   readonly cells: Cells;
@@ -104,6 +105,7 @@ export class ProviderLists {
     if (truth === null || isClosed()) return;
     const list = providerList(truth);
     this.#keep(name, list);
+    cells.tell(verificationActor(name), { type: 'LISTED' });
     this.#ports.quota.listed(name, list, askedAt);
     // Between two of them any of them may change, go, or come.
     for (let due = this.#dueOf(name); due.length > 0; due = this.#dueOf(name)) {
@@ -141,8 +143,19 @@ export class ProviderLists {
     const name = this.#beginsBy(id, pool);
     if (this.#ports.providers.all[name]?.unread) return `the credentials of ${name} have not been read yet`;
     if (!this.#reading.has(name)) return null;
-    const why = this.#refusals.get(name);
-    return why === undefined ? `the addresses of ${name} are being read` : `the addresses of ${name} could not be read yet: ${why}`;
+    return this.refusal(name) ?? `the addresses of ${name} are being read`;
+  }
+
+  /** Why the provider of that key could not be read yet; null when it was, or no try has failed. */
+  refusal(name: string): string | null {
+    const why = this.#reading.has(name) && !this.#lists.has(name) ? this.#refusals.get(name) : undefined;
+    return why === undefined ? null : `the addresses of ${name} could not be read yet: ${why}`;
+  }
+
+  /** Why providers could not be read yet, by key. */
+  refused(): Readonly<Record<string, string>> {
+    const refusals = [...this.#reading.keys()].map((name) => [name, this.refusal(name)] as const);
+    return Object.fromEntries(refusals.flatMap(([name, why]) => (why === null ? [] : [[name, why]])));
   }
 
   /** It was read, or is being read. */
@@ -222,7 +235,7 @@ export class ProviderLists {
 
   /** What its records have is where it worked before, whatever its object says by now, as long as that can be read. */
   #beginsBy(id: ActorId, pool: PoolObject): string {
-    const context = this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+    const context = poolContextIn(this.#ports.cells.recordsOf(id), id);
     const isAt = context && Object.keys(context.members).length > 0 && this.#isReadable(context.provider);
     return isAt ? context.provider : this.providerOf(pool);
   }

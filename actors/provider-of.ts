@@ -1,15 +1,15 @@
-import type { PoolContext } from '../machines/pool.ts';
 import type { ActorId } from '../machines/types.ts';
 import { actorOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord } from './ports.ts';
+import { poolContextIn } from './view.ts';
 
 type RecordsOf = (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
 
 /** The key of the provider that an object works with, by these records of it. */
 export function providerOf(pool: PoolObject, pools: ObservedPools, recordsOf: RecordsOf): string {
   const id = actorOf(pool.ref);
-  return pools.accountOf(pool, recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined);
+  return pools.accountOf(pool, poolContextIn(recordsOf(id), id));
 }
 
 /** All objects that work with the provider of this key. */

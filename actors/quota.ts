@@ -66,6 +66,8 @@ export class Quota implements Observer {
   /** The places that are given and not used yet, each for one object and the class or issuer by which it counts. */
   readonly #granted = new Map<ActorId, string>();
   readonly #refused = new Map<ActorId, Finding>();
+  /** By uid of RoutedIPs the address that each may use again; null once it is known that there is none. */
+  readonly #retained = new Map<string, Address | null>();
   /** By namespace. */
   readonly #news = new Map<string, News>();
   /** An address may be somewhere that nobody knows of. */
@@ -95,7 +97,7 @@ export class Quota implements Observer {
   reset(): void {
     this.#isOpen = false;
     this.#round += 1;
-    for (const each of [this.#due, this.#granted, this.#refused, this.#news, this.#unclear, this.#lists]) each.clear();
+    for (const each of [this.#due, this.#granted, this.#refused, this.#retained, this.#news, this.#unclear, this.#lists]) each.clear();
     for (const each of [this.#failing, this.#waiting]) each.clear();
   }
 
@@ -115,8 +117,14 @@ export class Quota implements Observer {
     this.#lists.delete(provider);
   }
 
-  /** Whether the namespace of an object may keep one more; null where there is no limit. */
+  /** Made for a RoutedIP of that name that is gone, and used by nobody; null for none, undefined while that is not known. */
+  retainedFor(id: ActorId, pool: PoolObject): Address | null | undefined {
+    return this.#looksBack(id, pool) ? undefined : (this.#retained.get(pool.ref.uid) ?? null);
+  }
+
+  /** Whether the namespace of an object may keep one more; null where there is no limit. It waits besides until it is known whether one is retained for it. */
   roomOf(id: ActorId, pool: PoolObject): Room | null {
+    if (this.#looksBack(id, pool)) return { isGranted: false };
     if (this.#limitsOf(pool).length === 0) return null;
     if (this.#granted.get(id) === placeFor(pool.ref.uid, this.#sourceOf(pool))) return { isGranted: true };
     const refusal = this.#refused.get(id);
@@ -154,7 +162,7 @@ export class Quota implements Observer {
       this.#granted.delete(cell);
       this.#tell(cell);
     }
-    const isLimited = pool !== null && this.#limitsOf(pool).length > 0;
+    const isLimited = pool !== null && (this.#limitsOf(pool).length > 0 || this.#looksBack(cell, pool));
     const isOther = was === null || is === null || (isLimited && standsOtherwise(was, is));
     if (made.length > 0 || isOther || was?.created !== is?.created) this.#request(namespaceOf(cell));
   }
@@ -169,6 +177,7 @@ export class Quota implements Observer {
     this.#granted.delete(cell);
     this.#refused.delete(cell);
     if (!was) return;
+    this.#retained.delete(was.ref.uid);
     const isUnclear = this.#unclear.delete(cell);
     const isOver = !hasBegun(was) && !isUnclear;
     const made = this.#madeFor(was, this.#ports.pools.all.get(cell) ?? null);
@@ -215,6 +224,7 @@ export class Quota implements Observer {
     if (!this.#failing.has(namespace)) this.#ports.log.warn('what a namespace keeps could not be written down', { namespace, error: why });
     this.#failing.add(namespace);
     for (const [id, keeper] of this.#keepersIn(namespace)) {
+      if (keeper.canReuse) this.#looked(id, keeper.uid);
       const message = `it cannot be told whether namespace ${namespace} may keep one address more: ${why}`;
       if (keeper.standing === 'asks' && keeper.limits.length > 0) this.#refuse(id, { reason: 'AddressLedgerUnavailable', message });
     }
@@ -260,9 +270,10 @@ export class Quota implements Observer {
   }
 
   /** It is written down: now it may be said. */
-  #decided(namespace: string, { keepers, news, settled: { granted, refused } }: Look): void {
+  #decided(namespace: string, { keepers, news, settled: { granted, refused, retained } }: Look): void {
     if (news && this.#news.get(namespace) === news) this.#forget(namespace, news);
-    for (const [id, { uid, source }] of keepers) {
+    for (const [id, { uid, source, canReuse }] of keepers) {
+      if (canReuse) this.#looked(id, uid, retained.get(uid));
       const refusal = refused.get(uid);
       if (refusal) this.#refuse(id, refusal);
       else if (this.#refused.delete(id) || granted.has(uid)) {
@@ -291,6 +302,25 @@ export class Quota implements Observer {
     if (pool) this.#ports.observeAgain(pool);
   }
 
+  #looked(id: ActorId, uid: string, address: Address | null = null): void {
+    this.#retained.set(uid, address);
+    this.#tell(id);
+  }
+
+  /** It was not looked yet whether an address is retained for it. */
+  #looksBack(id: ActorId, pool: PoolObject): boolean {
+    const { ledger, pools } = this.#ports;
+    return ledger !== undefined && !this.#retained.has(pool.ref.uid) && pools.mayReuse(id, pool);
+  }
+
+  /** It is attached to nothing, or to a node of this cluster, in the region where it is to serve. What Jobs drive nobody lists. */
+  #canServe({ spec }: PoolContext, provider: string, address: Address): boolean {
+    if (spec?.exposes?.subject) return true;
+    const observed = this.#lists.get(provider)?.list.byAddress.get(address);
+    const isThere = spec?.region === '' || observed?.region === '' || observed?.region === spec?.region;
+    return observed !== undefined && isThere && this.#ports.pools.placed(observed).place === undefined;
+  }
+
   #isUnlisted({ address, provider, since }: Kept): boolean {
     const listed = this.#lists.get(provider);
     return listed !== undefined && since + SKEW_MS < listed.askedAt && !listed.list.byAddress.has(address as Address);
@@ -307,7 +337,9 @@ export class Quota implements Observer {
       const isGranted = this.#granted.get(id) === placeFor(uid, source);
       const standing = isGranted ? 'holds' : isOther ? 'none' : standingOf(context);
       const made = this.#madeFor(context, pool);
-      keepers.set(id, { owner, uid, source, provider, since: pool.createdAt, standing, made, limits: this.#limitsOf(pool) });
+      const looksBack = standing === 'asks' && this.#looksBack(id, pool);
+      const canReuse = looksBack ? (address: Address) => this.#canServe(context, provider, address) : null;
+      keepers.set(id, { owner, uid, source, provider, since: pool.createdAt, standing, made, limits: this.#limitsOf(pool), canReuse });
     }
     return keepers;
   }

@@ -1,5 +1,6 @@
+import type { ObjectRef } from '../machines/jobs.ts';
 import type { ActorId, Finding } from '../machines/types.ts';
-import { isPool, isRecordSet, type ObservedPools } from './pools.ts';
+import { isPool, isRecordSet, isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { Log } from './ports/observers.ts';
@@ -30,6 +31,8 @@ const POLICY = 'policy/';
 export class Standing {
   readonly #ports: StandingPorts;
   readonly #watchdog: Watchdog;
+  /** Objects of which it was told that their provider cannot be read, by uid. */
+  readonly #unread = new Set<string>();
 
   constructor(ports: StandingPorts) {
     this.#ports = ports;
@@ -90,19 +93,36 @@ export class Standing {
     const { projector, terms, pools, policies, writer } = this.#ports;
     // Who does not hold the Lease writes nothing.
     if (!terms.leader && terms.takingOverSince === null) return;
+    const said = notices.unserved ?? notices.trouble;
     if (isPool(id) || isRecordSet(id)) {
       projector.noticed(id);
+      // What keeps a provider from being read concerns its classes. Of thousands of RoutedIPs their class tells.
+      policies.request();
+      this.#tellUnread(id, ref, said);
       return;
     }
-    const said = notices.unserved ?? notices.trouble;
     if (!said) return;
     if (!id.startsWith(POLICY)) {
       // Its status has no place for it. What holds up thousands is told of by the conditions of others.
-      if (terms.takingOverSince === null) writer.announce(ref, { type: 'Warning', action: 'Serve', ...said }).catch(() => undefined);
+      if (terms.takingOverSince === null) this.#announce(ref, said);
       return;
     }
     const policy = [...pools.policies.all].find((each) => each.ref.uid === ref.uid);
     if (policy && said.reason !== 'NotWritten') writer.project(unservedProjection(policy, said, 0));
     else policies.request();
+  }
+
+  /** An error that is another one at each try is no news. */
+  #tellUnread(id: ActorId, ref: ObjectRef, said: Finding | null): void {
+    if (said?.reason !== 'ProviderUnread') {
+      this.#unread.delete(ref.uid);
+      return;
+    }
+    if (!this.#unread.has(ref.uid) && !isRoutedIP(id)) this.#announce(ref, said);
+    this.#unread.add(ref.uid);
+  }
+
+  #announce(ref: ObjectRef, said: Finding): void {
+    this.#ports.writer.announce(ref, { type: 'Warning', action: 'Serve', ...said }).catch(() => undefined);
   }
 }

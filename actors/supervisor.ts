@@ -95,7 +95,12 @@ export class Supervisor {
     this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers, ports.namespaces, credentials, ports.settings.adopt);
     const isLeading = (): boolean => this.leading;
     this.#guards = new Guards({ ...ports, isLeading });
-    this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });
+    this.#policies = new PolicyProjector({
+      ...ports,
+      pools: this.#pools,
+      isLeading,
+      unread: (key) => this.#terms.leader?.lists.refusal(key) ?? null,
+    });
     this.#vips = new Vips({ ...ports, kinds: ports.vips, desk: () => this.#terms.leader?.vips ?? null });
     const observeAgain = (pool: PoolObject): void => this.#terms.leader?.observePool(pool);
     this.#quota = new Quota({ ...ports, pools: this.#pools, recordsOf: this.recordsOf, observeAgain });
@@ -215,6 +220,11 @@ export class Supervisor {
     return this.#terms.outage.notice;
   }
 
+  /** Why the addresses of providers could not be read yet since this process leads, by key; none while another one leads. */
+  unreadProviders(): Readonly<Record<string, string>> {
+    return this.#terms.leader?.lists.refused() ?? {};
+  }
+
   /** What is wrong with the way in which the store is set up. */
   get storeHealth(): Pick<StoreHealth, 'faults' | 'notice'> {
     return this.#storeHealth;
@@ -279,6 +289,7 @@ export class Supervisor {
       policies: this.#policies,
       evacuations: this.#evacuations,
       projector: this.#projector,
+      writer: this.#ports.writer,
       leader: () => this.#terms.leader,
     });
   }

@@ -2,11 +2,12 @@ import { phaseOf, type RecordSetContext } from '../machines/record-set.ts';
 import type { ActorId, Finding } from '../machines/types.ts';
 import type { Cell, Work } from './cell.ts';
 import { cellOf } from './charts.ts';
+import { SERVER_ERROR } from './errors.ts';
 import type { Leader } from './leader.ts';
 import { isPool, isRecordSet } from './pools.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import { isUnknown } from './project-notices.ts';
-import { poolView, stateOf } from './view.ts';
+import { poolView, stateOf, waitsIn } from './view.ts';
 import type { Watched } from './watchdog.ts';
 
 /** A turn that takes longer keeps its object from being served, ms. */
@@ -30,6 +31,8 @@ export function whyUnserved(id: ActorId, { ref, generation, deleting }: Watched,
   const cell = leader.cells.get(id);
   const late = cell?.work && now - cell.work.since >= LATE_MS ? lateness(cell.work, ports) : null;
   if (late) return late;
+  const failed = cell ? failedByServer(cell) : null;
+  if (failed) return failed;
   // Of what shows no generation in its status only the turns are known.
   if (generation === null || deleting) return null;
   if (!isPool(id) && !isRecordSet(id)) return writer.shownGeneration(ref) === generation ? null : NOT_WRITTEN;
@@ -38,6 +41,15 @@ export function whyUnserved(id: ActorId, { ref, generation, deleting }: Watched,
   if (writer.shownGeneration(ref) === generation) return null;
   if (!cell) return { reason: 'NotBegun', message: 'nothing has been begun for it yet' };
   return whyNotShown(id, cell, ref.uid, ports);
+}
+
+/** The API server fails what one of its jobs has to write. */
+function failedByServer({ records }: Cell): Finding | null {
+  for (const record of records.values()) {
+    const waits = waitsIn(record);
+    if (waits?.reason === SERVER_ERROR.reason) return waits;
+  }
+  return null;
 }
 
 function whyNotShown(id: ActorId, cell: Cell, uid: string, { hindranceOf, now }: ServingPorts): Finding {

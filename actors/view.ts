@@ -9,6 +9,10 @@ import type { ActorRecord } from './ports.ts';
 /** The name of the outermost active state: `Stable` for `{ Stable: 'Holding' }`. */
 export const stateOf = (value: unknown): string => (typeof value === 'string' ? value : (Object.keys((value ?? {}) as object)[0] ?? ''));
 
+/** What a pool knows by its records; undefined while it has none. */
+export const poolContextIn = (records: ReadonlyMap<ActorId, ActorRecord> | null | undefined, id: ActorId): PoolContext | undefined =>
+  records?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+
 /** An address's record as decisions about status and Events read it. */
 export const addressView = ({ snapshot }: ActorRecord): AddressView => ({
   state: stateOf(snapshot.value),

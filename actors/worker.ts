@@ -3,8 +3,9 @@ import { type Address, type Fields, type Finding, fieldsOf, type JobFailure } fr
 import { cellOf } from './charts.ts';
 import { isDoomed } from './doomed.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
+import { keeping, observe } from './job-run.ts';
 import { bodyOf, jobBodies } from './jobs/bodies.ts';
-import { type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
+import { type Again, type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
 import { type AddressReader, addressReader } from './jobs/reader.ts';
 import { isVipJob, runVipJob, type VipMeans } from './jobs/vip-queue.ts';
 import type { Outage } from './outage.ts';
@@ -16,6 +17,7 @@ import type { Fence, Prepaid, Provider } from './ports/provider.ts';
 import type { ActiveJob, Consumer, JobQueue, JobStep, NewJob, Queues } from './ports/queues.ts';
 import type { GroupAddresses } from './ports/vip.ts';
 import type { Clock, JobCommand, Json, RecordStore } from './ports.ts';
+import { ServerErrors } from './server-errors.ts';
 
 /** The queue on which outcomes wait for the leader. */
 export const OUTCOMES = 'outcomes';
@@ -103,11 +105,14 @@ export type Means = Provider | VipMeans;
 /** Runs the jobs of one queue on this replica: those of a provider, or those about Services. A job completes only after its outcome is queued. */
 export function consumeJobs(queue: string, means: Means, ports: WorkerPorts, concurrency: number): Consumer {
   const tools = toolsOf(means, ports);
+  const errors = new ServerErrors(ports, 'vips' in tools ? 'later' : 'soon');
   return ports.queues.queue(queue).consume(async (started) => {
     const active = keeping(started);
     assertCommand(active.data, ({ job }) => ('vips' in tools ? isVipJob(String(job)) : Object.hasOwn(jobBodies, String(job))));
     const begun = { at: ports.clock.now(), monotonic: ports.clock.monotonic() };
-    const { step, outcome } = isDoomed(queue, active, ports) ? await giveUp(active, ports) : await runJob(queue, active, tools, ports);
+    const { step, outcome } = isDoomed(queue, active, ports)
+      ? await giveUp(active, ports)
+      : await runJob(queue, active, tools, { ...ports, errors });
     if (outcome === 'rateLimited' && step.kind === 'again' && 'reader' in tools) tools.reader.spare(step.afterMs);
     observe(active, outcome, begun, ports);
     return step;
@@ -128,27 +133,14 @@ const toolsOf = (means: Means, { clock, settings }: WorkerPorts): Tools =>
     ? { provider: means, reader: addressReader({ provider: means, clock, stepMs: pollStep(settings.pollSteps, 0) }) }
     : means;
 
-/** What was kept stays kept however the run ends, and comes along with its next run where it could not be stored. */
-function keeping(active: ActiveJob): ActiveJob {
-  let { progress } = active;
-  return {
-    ...active,
-    get progress() {
-      return progress;
-    },
-    keep: (kept) => {
-      progress = kept;
-      return active.keep(kept);
-    },
-  };
-}
+type RunPorts = WorkerPorts & { readonly errors: ServerErrors };
 
 interface Ran {
   readonly step: JobStep;
   readonly outcome: JobRun['outcome'];
 }
 
-async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: WorkerPorts): Promise<Ran> {
+async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: RunPorts): Promise<Ran> {
   const data = active.data as unknown as JobData;
   const prepaid: Prepaid = { atOnce: Math.min(active.calls + 1, PAID_AT_ONCE), left: 0, made: 0 };
   if (ports.outage?.isHeld(data.job)) return await hold(data, active, ports);
@@ -157,26 +149,72 @@ async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: Wor
     if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
     const former = data.resumes ? await takeOver(ports.queues.queue(queue), active, data.resumes) : null;
     const result = await tryJob(data, { active, former, tools, ports, prepaid });
-    if (result.kind === 'again') {
-      if (result.waits !== undefined) await tellWait(active, data, result.waits, ports);
-      return { step: result, outcome: 'unfinished' };
-    }
-    return await report(active, data, { output: result.output as unknown as Json }, ports);
+    if (result.kind === 'done') return await end(active, { output: result.output as unknown as Json }, ports);
+    await tellWaits(active, result, ports);
+    return { step: result, outcome: 'unfinished' };
   } catch (error) {
-    if (error instanceof Fenced) ports.log.info('a job was not sent', { job: data.job, actor: data.actor, reason: error.message });
-    const hindered = hinderedBy(error, { active, prepaid }, !('provider' in tools) || (ports.isCurrent?.(queue, tools.provider) ?? true));
-    if (hindered) return hindered;
-    const failure = failureOf(error);
-    ports.log.warn('a job failed', {
-      job: data.job,
-      actor: data.actor,
-      kind: failure.kind,
-      error: failure.message,
-      unknownOutcome: failure.unknownOutcome,
-    });
-    return await report(active, data, { error: failure }, ports);
+    return stepAfter(error, { active, prepaid }, { queue, tools, ports });
   }
 }
+
+interface Where {
+  readonly queue: string;
+  readonly tools: Tools;
+  readonly ports: RunPorts;
+}
+
+async function stepAfter(error: unknown, run: Pick<Run, 'active' | 'prepaid'>, { queue, tools, ports }: Where): Promise<Ran> {
+  const { active } = run;
+  if (error instanceof Unreachable) return hinderedByServer(error, active, ports);
+  const { job, actor, commandId } = active.data as unknown as JobData;
+  if (error instanceof Fenced) ports.log.info('a job was not sent', { job, actor, reason: error.message });
+  const hindered = hinderedBy(error, run, isCurrent(queue, tools, ports));
+  if (!hindered) return fail(error, active, ports);
+  if (hindered.step.kind === 'done') ports.errors.ended(commandId);
+  else await tellRecovered(active, active.progress, ports).catch(() => undefined);
+  return hindered;
+}
+
+/** Redis or the API server cannot be reached, or the API server fails: nothing is known to have happened. */
+async function hinderedByServer(error: Unreachable, active: ActiveJob, ports: RunPorts): Promise<Ran> {
+  const data = active.data as unknown as JobData;
+  const { afterMs, waits } = ports.errors.note(data, error);
+  if (waits) await tellWait(active, data, waits, ports).catch(() => ports.errors.recovered(data.commandId));
+  return { step: { kind: 'again', afterMs, progress: active.progress }, outcome: 'unreachable' };
+}
+
+/** What it waits for from now on, of its own or no more of the API server. @throws Unreachable */
+async function tellWaits(active: ActiveJob, { waits, progress }: Again, ports: RunPorts): Promise<void> {
+  const data = active.data as unknown as JobData;
+  if (waits === undefined) return tellRecovered(active, progress, ports);
+  await tellWait(active, data, waits, ports);
+  ports.errors.recovered(data.commandId);
+}
+
+/** The API server does not fail it any more: what it waits for of its own is told again. @throws Unreachable */
+async function tellRecovered(active: ActiveJob, progress: Json, ports: RunPorts): Promise<void> {
+  const data = active.data as unknown as JobData;
+  const { waits = null } = fieldsOf(progress) as { readonly waits?: Finding | null };
+  if (ports.errors.mayBeTold(data.commandId, ports.clock.now() - active.queuedAt)) await tellWait(active, data, waits, ports);
+  ports.errors.recovered(data.commandId);
+}
+
+function fail(error: unknown, active: ActiveJob, ports: RunPorts): Promise<Ran> {
+  const data = active.data as unknown as JobData;
+  const failure = failureOf(error);
+  const { kind, message, unknownOutcome } = failure;
+  ports.log.warn('a job failed', { job: data.job, actor: data.actor, kind, error: message, unknownOutcome });
+  return end(active, { error: failure }, ports);
+}
+
+function end(active: ActiveJob, outcome: OutcomeData['outcome'], ports: RunPorts): Promise<Ran> {
+  const data = active.data as unknown as JobData;
+  ports.errors.ended(data.commandId);
+  return report(active, data, outcome, ports);
+}
+
+const isCurrent = (queue: string, tools: Tools, ports: WorkerPorts): boolean =>
+  !('provider' in tools) || (ports.isCurrent?.(queue, tools.provider) ?? true);
 
 /** What the former command's job left, as long as this one has left nothing. From then on that job goes, which else would end as fenced. @throws Unreachable */
 async function takeOver(queue: JobQueue, { progress, starts }: ActiveJob, former: string): Promise<Json> {
@@ -200,10 +238,9 @@ async function hold(data: JobData, active: ActiveJob, ports: WorkerPorts): Promi
 }
 
 /** What is not for the actor to hear; null when the job failed. */
-function hinderedBy(error: unknown, { active, prepaid }: Pick<Run, 'active' | 'prepaid'>, isCurrent: boolean): Ran | null {
+function hinderedBy(error: unknown, { active, prepaid }: Pick<Run, 'active' | 'prepaid'>, isProviderCurrent: boolean): Ran | null {
   const again = (afterMs: number) => ({ kind: 'again' as const, afterMs, progress: active.progress });
   if (error instanceof Fenced) return error.why === 'stale' ? { step: again(250), outcome: 'stale' } : { step: DONE, outcome: 'fenced' };
-  if (error instanceof Unreachable) return { step: again(500), outcome: 'unreachable' };
   // A limit's refusal, or one of credentials: nothing was done.
   if (!(error instanceof ProviderError) || error.unknownOutcome) return null;
   // A 429, or our own budget. The job waits without spending a try.
@@ -212,35 +249,13 @@ function hinderedBy(error: unknown, { active, prepaid }: Pick<Run, 'active' | 'p
     return { step: { ...step, calls: prepaid.made || active.calls }, outcome: 'rateLimited' };
   }
   // Whoever waited for other credentials was woken when they came: a late refusal of the former ones would put it to sleep again.
-  return error.kind === 'Unauthorized' && !isCurrent ? { step: again(50), outcome: 'unfinished' } : null;
+  return error.kind === 'Unauthorized' && !isProviderCurrent ? { step: again(50), outcome: 'unfinished' } : null;
 }
 
 /** The job by which the leader is told of the outcome of a command's job. */
 export const outcomeId = ({ commandId }: Pick<JobData, 'commandId'>): string => `${commandId}.outcome`;
 
 const DONE: JobStep = { kind: 'done' };
-
-function observe(
-  { data, queuedAt, starts }: ActiveJob,
-  outcome: JobRun['outcome'],
-  begun: { readonly at: number; readonly monotonic: number },
-  { clock, log, observers = [] }: WorkerPorts,
-): void {
-  const run: JobRun = {
-    job: (data as unknown as JobData).job,
-    outcome,
-    waitedMs: starts === 1 ? Math.max(0, begun.at - queuedAt) : null,
-    ranMs: clock.monotonic() - begun.monotonic,
-    sinceQueuedMs: Math.max(0, clock.now() - queuedAt),
-  };
-  for (const observer of observers) {
-    try {
-      observer.jobRan?.(run);
-    } catch (error) {
-      log.error('an observer threw', { error: String(error) });
-    }
-  }
-}
 
 interface Run {
   readonly active: ActiveJob;

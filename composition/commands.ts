@@ -1,20 +1,26 @@
 import type { Command } from 'commander';
 import { addGenerateSecret } from '../adapters/cli/generate-secret.ts';
 import { addMigrate } from '../adapters/cli/migrate.ts';
+import { type Identity, identityOf } from '../adapters/kubernetes/connection.ts';
 import { generateSecret } from './generate-secret.ts';
 import { migrateGSM } from './migrate-gsm.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The commands besides `run`: `add` tells the command line of them, and `asked` answers what was asked for, if it was one of them. */
-export function otherCommands(terminal: Terminal): { readonly add: (program: Command) => void; readonly asked: () => Asked | null } {
+export function otherCommands(
+  terminal: Terminal,
+  version: string,
+): { readonly add: (program: Command) => void; readonly asked: () => Asked | null } {
   let asked: Asked | null = null;
+  const by = (purpose: string): Identity =>
+    identityOf({ program: 'routedip-operator', version, purpose, fieldManager: `routedip-operator-${purpose}` });
   return {
     add: (program) => {
       addMigrate(program, (options) => {
-        asked = () => migrateGSM(options, terminal);
+        asked = () => migrateGSM(options, terminal, by('migrate-gsm'));
       });
       addGenerateSecret(program, (options) => {
-        asked = () => generateSecret(options, terminal);
+        asked = () => generateSecret(options, terminal, by('generate-secret'));
       });
     },
     asked: () => asked,

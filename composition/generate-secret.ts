@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Unreachable } from '../actors/errors.ts';
 import type { GenerateSecret } from '../adapters/cli/generate-secret.ts';
-import { connect } from '../adapters/kubernetes/connection.ts';
+import { connect, type Identity } from '../adapters/kubernetes/connection.ts';
 import { ensureSecret } from '../adapters/kubernetes/generated-secret.ts';
 import { loadConfig, ownNamespace } from '../adapters/kubernetes/kube-config.ts';
 import { systemClock } from '../adapters/system/clock.ts';
@@ -11,11 +11,15 @@ import { untilAnswered } from './until-answered.ts';
 const BYTES = 32;
 
 /** `routedip-operator generate-secret`. Resolves with the exit code. Whoever stops it before the API server answers ends the process. */
-export async function generateSecret({ secret, key, namespace, kubeconfig }: GenerateSecret, { out, problem }: Terminal): Promise<number> {
+export async function generateSecret(
+  { secret, key, namespace, kubeconfig }: GenerateSecret,
+  { out, problem }: Terminal,
+  identity: Identity,
+): Promise<number> {
   try {
     const config = loadConfig(kubeconfig);
     const wanted = { namespace: namespace ?? ownNamespace(config), name: secret, key };
-    const connection = connect(config);
+    const connection = connect(config, identity);
     try {
       // Only silence is waited out: what the server refuses a person has to mend.
       const refused = (error: unknown) => {

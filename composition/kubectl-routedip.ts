@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, isConflict, isForbidden, isNotFound } from '../adapters/kubernetes/api-error.ts';
-import { type Connection, connect, MERGE_PATCH } from '../adapters/kubernetes/connection.ts';
+import { type Connection, connect, identityOf, MERGE_PATCH } from '../adapters/kubernetes/connection.ts';
 import { loadConfig, ownNamespace } from '../adapters/kubernetes/kube-config.ts';
 import { parsePlugin } from '../plugin/command-line.ts';
 import { Changed, type ClusterAPI, Refused } from '../plugin/ports.ts';
@@ -25,7 +25,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   let connection: Connection | null = null;
   try {
     const config = loadConfig(flags.kubeconfig, flags.context);
-    connection = connect(config);
+    connection = connect(config, identityOf({ program: 'kubectl-routedip', version: VERSION, purpose: asked.command }));
     const api = clusterAPI(connection);
     return await run(asked, {
       api,

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { PoolProjection } from '../actors/ports/cluster.ts';
 import type { Leadership } from '../actors/ports/leadership.ts';
 import type { LedgerStore } from '../actors/ports/ledger.ts';
 import type { Log } from '../actors/ports/observers.ts';
@@ -22,6 +23,8 @@ export interface KubernetesContext {
   readonly log: Log;
   /** Told what the cluster does not serve, and null when it does. */
   readonly waitsFor: (what: string | null) => void;
+  /** Told of each status that was written. */
+  readonly shown?: ((projection: PoolProjection) => void) | undefined;
 }
 
 export interface KubernetesParts {
@@ -33,7 +36,7 @@ export interface KubernetesParts {
 }
 
 /** What is seen of one cluster, written to it, and who leads there. Nothing is asked of it yet. */
-export function kubernetes(options: Options, { connection, namespace, clock, log, waitsFor }: KubernetesContext): KubernetesParts {
+export function kubernetes(options: Options, { connection, namespace, clock, log, waitsFor, shown }: KubernetesContext): KubernetesParts {
   const leadership = kubernetesLeadership({
     connection,
     clock,
@@ -59,7 +62,7 @@ export function kubernetes(options: Options, { connection, namespace, clock, log
       if (!served) log.warn(`${nothing}; looks again every few seconds`);
     },
   });
-  const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname() });
+  const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname(), shown });
   const namespaces = new KubernetesNamespaces({ connection, clock, log, random: Math.random, timings: TIMINGS });
   return { leadership, source, writer, ledger: kubernetesLedger(connection, namespace), namespaces };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { MigrateGSM } from '../adapters/cli/migrate.ts';
-import { connect } from '../adapters/kubernetes/connection.ts';
+import { connect, type Identity } from '../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../adapters/kubernetes/kube-config.ts';
 import { KubernetesMigrationWriter } from '../adapters/kubernetes/migration-writer.ts';
 import { ipGroupsOf, type SegmentObject } from '../machines/gsm.ts';
@@ -11,11 +11,12 @@ const KIND = 'GroupSegmentMapping';
 const STDIN = 0;
 
 /** `routedip-operator migrate gsm`. Resolves with the exit code: 0, 1 when the mappings cannot be read, 3 when something was said about some of them. */
-export async function migrateGSM({ file, kubeconfig }: MigrateGSM, { out, problem }: Terminal): Promise<number> {
+export async function migrateGSM({ file, kubeconfig }: MigrateGSM, { out, problem }: Terminal, identity: Identity): Promise<number> {
   const said: string[] = [];
   let mappings: readonly SegmentObject[];
   try {
-    mappings = file === undefined ? await mappingsOf(kubeconfig) : mappingsIn(readFileSync(file === '-' ? STDIN : file, 'utf8'), said);
+    mappings =
+      file === undefined ? await mappingsOf(kubeconfig, identity) : mappingsIn(readFileSync(file === '-' ? STDIN : file, 'utf8'), said);
   } catch (error) {
     problem(`cannot read ${KIND}s: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
@@ -27,8 +28,8 @@ export async function migrateGSM({ file, kubeconfig }: MigrateGSM, { out, proble
   return said.length + problems.length === 0 ? 0 : 3;
 }
 
-async function mappingsOf(kubeconfig: string | undefined): Promise<readonly SegmentObject[]> {
-  const connection = connect(loadConfig(kubeconfig));
+async function mappingsOf(kubeconfig: string | undefined, identity: Identity): Promise<readonly SegmentObject[]> {
+  const connection = connect(loadConfig(kubeconfig), identity);
   try {
     return await new KubernetesMigrationWriter(connection).mappings();
   } finally {

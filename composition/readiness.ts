@@ -44,4 +44,12 @@ export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check
 export const notices = (parts: Readonly<Parts>): Readonly<Record<string, () => string | null>> => ({
   redis: () => parts.supervisor?.withoutStore() ?? parts.supervisor?.storeHealth.notice ?? null,
   writes: () => parts.writer?.refused() ?? null,
+  providers: () => unread(Object.values(parts.supervisor?.unreadProviders() ?? {})),
 });
+
+/** There may be thousands of issuers. */
+function unread(whys: readonly string[]): string | null {
+  const [first] = whys;
+  if (first === undefined) return null;
+  return whys.length === 1 ? first : `${first}; and ${whys.length - 1} more providers`;
+}

@@ -1,5 +1,6 @@
 import { figures } from '../actors/figures.ts';
-import type { Observer } from '../actors/ports/observers.ts';
+import { moveLog } from '../actors/move-log.ts';
+import type { Log, Observer } from '../actors/ports/observers.ts';
 import type { Clock } from '../actors/ports.ts';
 import { createMetrics, type Metrics } from '../adapters/telemetry/metrics.ts';
 import type { Parts } from './readiness.ts';
@@ -11,7 +12,11 @@ export interface Telemetry {
 }
 
 /** The metrics of an operator that is being put together: what does not stand yet is left out of a scrape. */
-export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>): Telemetry {
+export function telemetry(
+  version: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  parts: Readonly<Parts>,
+): Telemetry {
   const metrics = createMetrics({
     version,
     now: () => clock.now(),
@@ -25,12 +30,14 @@ export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>)
     unserved: () => parts.supervisor?.unserved() ?? [],
     failing: () => parts.supervisor?.failing() ?? {},
     groups: () => parts.supervisor?.groups() ?? [],
+    objects: () => parts.writer?.shown() ?? [],
   });
   const shown = figures({
     recordsOf: (cell) => parts.supervisor?.recordsOf(cell) ?? null,
     pools: metrics.pools,
     recordSets: metrics.recordSets,
     failover: metrics.failover,
+    drift: metrics.drift,
   });
-  return { metrics, observers: [metrics.observer, shown] };
+  return { metrics, observers: [metrics.observer, shown, moveLog({ log, clock })] };
 }

@@ -35,7 +35,8 @@ RoutedIP and Services, lets nodes fail, and shows what happens and how long it t
   --seed <n>            picks the node that fails, and the figures of chance (default 1)
   --keep                stays up afterwards and prints what to open and how to break things by hand; Ctrl-C ends it
   --keep --json         prints one line of JSON when all is up, and nothing else:
-                        kubeconfig, metrics, jobs, inspector, digitalocean, redis, operatorPid
+                        kubeconfig, metrics, jobs, inspector, kubernetes, digitalocean,
+                        log, redis, operatorPid
   --dashboard-bind-addr <address>
                         where the dashboards listen, e.g. 0.0.0.0:8081 in a container (default: a free port of loopback); they ask for
                         ROUTEDIP_DASHBOARD_TOKEN then, and when that is not set for a token that is printed with --keep

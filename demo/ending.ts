@@ -7,16 +7,25 @@ import { SHOP, SHOP_MANIFEST } from './shop.ts';
 import { AUTHORIZATION, CRDS_INSTALLED, POOL, POOL_MANIFEST, SERVICES_MANIFEST, SERVICES_NAMESPACE, type Stage, ZONE } from './stage.ts';
 import type { Failover, Outcome } from './story.ts';
 import { span } from './time.ts';
+import { traceLines } from './traces.ts';
 import type { TrafficRow } from './traffic.ts';
 import type { AddressRow, View } from './view.ts';
 
+/** Longer than spans are kept back before they are sent, ms. */
+const TRACED_WITHIN_MS = 3_000;
+
 /** The steps and figures of a story that went well. */
-export function summary({ failover, publication, routing, serving, pool, readyMs }: Outcome, stage: Stage): readonly string[] {
+export async function summary(
+  { failover, publication, routing, serving, pool, readyMs }: Outcome,
+  stage: Stage,
+): Promise<readonly string[]> {
   const calls = stage.cloud.calls.all();
   const writes = calls.filter(({ method }) => method !== 'GET').length;
   const memory = stage.operator?.memory() ?? null;
+  const trace = failover && (await stage.traces.failoverOf(failover.address, TRACED_WITHIN_MS));
   return [
     ...(failover ? failoverLines(failover) : []),
+    ...(trace ? ['Its trace, as a collector of OpenTelemetry gets it', ...traceLines(trace, span).map((line) => `  ${line}`), ''] : []),
     ...(publication ? publicationLines(publication) : []),
     ...(routing ? routingLines(routing) : []),
     ...partLines(serving ?? []),
@@ -58,7 +67,9 @@ export function whereabouts(stage: Stage): Readonly<Record<string, string | numb
     metrics: served?.telemetry ? `${served.telemetry}/metrics` : null,
     jobs: opened(served?.jobs, stage.dashboards),
     inspector: opened(served?.inspector, stage.dashboards),
+    kubernetes: stage.kubernetes.url,
     digitalocean: stage.cloud.url,
+    log: stage.log,
     redis: stage.redisUrl,
     operatorPid: stage.operator?.pid ?? null,
   };
@@ -66,7 +77,7 @@ export function whereabouts(stage: Stage): Readonly<Record<string, string | numb
 
 /** What to open, and how to break things by hand, ready to be copied. The nodes named hold an address each. */
 export function invitation(stage: Stage, { addresses, routed, services }: View): readonly string[] {
-  const { kubernetes, cloud, kubeconfig, operator, redisUrl } = stage;
+  const { kubernetes, cloud, kubeconfig, operator, redisUrl, log } = stage;
   const served = operator?.served;
   const pages = [
     ['dashboard', opened(served?.dashboard, stage.dashboards)],
@@ -74,6 +85,7 @@ export function invitation(stage: Stage, { addresses, routed, services }: View):
     ['inspector', opened(served?.inspector, stage.dashboards)],
     ['metrics', served?.telemetry && `${served.telemetry}/metrics`],
     ['kubeconfig', kubeconfig],
+    ['log', log],
     ['Redis', redisUrl],
   ].filter((page): page is [string, string] => Boolean(page[1]));
   const first = addresses[0] ?? routed;
@@ -86,28 +98,29 @@ export function invitation(stage: Stage, { addresses, routed, services }: View):
     'Everything stays up. To look at:',
     ...pages.map(([name, where]) => `  ${name.padEnd(14)}${where}`),
     '',
+    'For these commands, and those of docs/at-3-am.md:',
+    `  export KUBECONFIG=${kubeconfig} LOG=${log}`,
+    `  export API=${kubernetes.url} CLOUD=${cloud.url} OPERATOR=${served?.telemetry ?? ''} REDIS=${redisUrl}`,
+    '',
     'With kubectl 1.28 or newer:',
-    `  export KUBECONFIG=${kubeconfig}`,
     '  kubectl get floatingippools,routedips,nodes,events',
     ...(addresses.length > 0 ? poolCommands(stage, addresses) : []),
     ...(routed ? routedCommands(routed.holder) : []),
     ...(services.length > 0 ? SERVICE_COMMANDS : []),
     '',
     'With curl:',
-    ...(cloud.state.domains.has(ZONE)
-      ? [`  curl -H '${AUTHORIZATION}' ${cloud.url}/v2/domains/${ZONE}/records     # the DNS records`]
-      : []),
+    ...(cloud.state.domains.has(ZONE) ? [`  curl -H '${AUTHORIZATION}' $CLOUD/v2/domains/${ZONE}/records     # the DNS records`] : []),
     ...(first
       ? [
-          `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' ${kubernetes.url}/api/v1/nodes/${first.node}/status`,
-          `  curl -d '{"dropletId":null}' ${cloud.url}/_control/reserved_ips/${first.address}/move     # someone takes it off by hand`,
+          `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' $API/api/v1/nodes/${first.node}/status`,
+          `  curl -d '{"dropletId":null}' $CLOUD/_control/reserved_ips/${first.address}/move     # someone takes it off by hand`,
         ]
       : []),
-    ...(routed ? [`  curl -H '${AUTHORIZATION}' ${cloud.url}/v2/firewalls     # what is open where`] : []),
-    `  curl -d '{"kind":"status","code":503,"times":3,"match":{"method":"POST"}}' ${cloud.url}/_control/faults     # refuses three writes`,
-    `  curl -d '{"kind":"hang","ms":10000,"times":1,"match":{"method":"POST"}}' ${cloud.url}/_control/faults`,
-    `  curl '${cloud.url}/_control/calls?writes=1'     # what DigitalOcean was asked to change`,
-    `  curl -d '{"mode":"503","ms":10000}' ${kubernetes.url}/_control/outage     # the Kubernetes API is out for ten seconds`,
+    ...(routed ? [`  curl -H '${AUTHORIZATION}' $CLOUD/v2/firewalls     # what is open where`] : []),
+    `  curl -d '{"kind":"status","code":503,"times":3,"match":{"method":"POST"}}' $CLOUD/_control/faults     # refuses three writes`,
+    `  curl -d '{"kind":"hang","ms":10000,"times":1,"match":{"method":"POST"}}' $CLOUD/_control/faults`,
+    `  curl "$CLOUD/_control/calls?writes=1"     # what DigitalOcean was asked to change`,
+    `  curl -d '{"mode":"503","ms":10000}' $API/_control/outage     # the Kubernetes API is out for ten seconds`,
     '',
     `Applied were ${[...CRDS_INSTALLED, ...manifests].map((name) => normalize(`crds/${name}`)).join(', ')}. Ctrl-C ends everything.`,
   ];

@@ -84,7 +84,7 @@ async function perform({ args, stage, shop, follower, screen, signal }: Performa
   const until = waiting({ deadlineMs: args.deadlineMs, signal, hindrance, standing });
   const cast: Cast = { stage, shop, follower, screen, until, seed: args.seed, act: args.act };
   const outcome = await play(cast);
-  screen.print(['', ...summary(outcome, stage), '']);
+  screen.print(['', ...(await summary(outcome, stage)), '']);
   if (!args.keep) return 0;
   if (args.json) console.log(JSON.stringify(whereabouts(stage)));
   screen.print(invitation(stage, follower.view));

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { isObject, type Json, type JsonObject } from '../simulator/kubernetes/objects.ts';
@@ -17,6 +17,10 @@ interface OperatorEnvironment {
   readonly dashboardToken?: string | null;
   /** Another entry point than this repository's, e.g. that of an installed package. */
   readonly entry?: string;
+  /** Where all lines of its log are kept; nowhere by default. */
+  readonly log?: string;
+  /** A collector of OpenTelemetry traces; without it what the environment says. */
+  readonly tracesUrl?: string;
   /** Options of Node to start it with. */
   readonly nodeFlags?: readonly string[];
   /** After `run`. */
@@ -56,6 +60,8 @@ export function startOperator({
   dashboardToken,
   flags,
   entry = ENTRY,
+  log,
+  tracesUrl,
   nodeFlags = [],
 }: OperatorEnvironment): OperatorProcess {
   const child = spawn(process.execPath, [...nodeFlags, entry, 'run', ...flags], {
@@ -65,6 +71,7 @@ export function startOperator({
       REDIS_URL: redisUrl,
       DIGITALOCEAN_API_URL: digitaloceanUrl,
       DIGITALOCEAN_ACCESS_TOKEN: token,
+      ...(tracesUrl && { OTEL_EXPORTER_OTLP_ENDPOINT: tracesUrl, OTEL_BSP_SCHEDULE_DELAY: '200' }),
       ...(dashboardToken && { ROUTEDIP_DASHBOARD_TOKEN: dashboardToken }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -76,13 +83,18 @@ export function startOperator({
     served: { telemetry: null, dashboard: null, jobs: null, inspector: null },
     ended: null,
   };
+  const kept = log === undefined ? null : createWriteStream(log, { flags: 'a', mode: 0o600 });
   for (const stream of [child.stdout, child.stderr]) {
+    if (kept) stream.pipe(kept, { end: false });
     createInterface({ input: stream }).on('line', (line) => {
       lines.push(line);
       if (lines.length > KEPT_LINES) lines.shift();
       state.served = servedBy(line, state.served);
     });
   }
+  // What it said last is known without it, too.
+  kept?.on('error', () => undefined);
+  if (kept) child.on('close', () => kept.end());
   const leash = endWithParent(child);
   const gone = new Promise<void>((resolve) => {
     const end = (why: string) => () => {

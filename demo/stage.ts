@@ -10,6 +10,7 @@ import { type KubernetesSimulator, startKubernetes } from '../simulator/kubernet
 import { type Dashboards, FREE_PORT } from './dashboards.ts';
 import { DemoFailure } from './failure.ts';
 import { type OperatorProcess, startOperator } from './operator.ts';
+import { collectTraces, type Traces } from './traces.ts';
 import type { RecordRow } from './view.ts';
 
 const CRDS = join(import.meta.dirname, '../crds');
@@ -45,6 +46,8 @@ const RECORD_NAME = 'www';
 const TOKEN = 'demo-token-of-the-simulated-digitalocean';
 /** How long DigitalOcean takes to move an address, ms; drawn evenly. */
 const ACTION_MS = { min: 500, max: 1_000 };
+/** The default of five minutes is long for whoever breaks something and looks what comes of it. */
+const VERIFY_INTERVAL = '20s';
 /** How long it takes to bring a firewall's change to a droplet, ms. */
 const FIREWALL_MS = 400;
 /** More than are created, so that there is something left to play with. */
@@ -65,11 +68,14 @@ export interface Stage {
   readonly client: KubeClient;
   readonly cloud: DigitalOceanSimulator;
   readonly kubeconfig: string;
+  /** All lines of the operator's log. */
+  readonly log: string;
   readonly redisUrl: string;
   readonly dashboards: Dashboards;
   /** Droplet ids by node name. */
   readonly droplets: Map<string, number>;
   readonly operator: OperatorProcess | null;
+  readonly traces: Traces;
   startOperator(): OperatorProcess;
   /** Creates the objects of a manifest in crds/, or elsewhere in the repository, as `kubectl apply` does for the first time. */
   apply(manifest: string): Promise<void>;
@@ -91,7 +97,9 @@ export async function openStage({ seed, redisUrl, dashboards }: StageOptions): P
     reservedIPQuota: RESERVED_IP_QUOTA,
   });
   const client = kubeClient({ url: kubernetes.url });
+  const traces = await collectTraces();
   const kubeconfig = join(folder, 'kubeconfig');
+  const log = join(folder, 'operator.log');
   writeFileSync(kubeconfig, kubernetes.kubeconfig(), { mode: 0o600 });
   const droplets = new Map<string, number>();
   const state: { operator: OperatorProcess | null } = { operator: null };
@@ -100,16 +108,31 @@ export async function openStage({ seed, redisUrl, dashboards }: StageOptions): P
     client,
     cloud,
     kubeconfig,
+    log,
     redisUrl,
     dashboards,
     droplets,
+    traces,
     get operator() {
       return state.operator;
     },
     startOperator: () => {
-      // All pages on.
-      const flags = [`--metrics-bind-addr=${FREE_PORT}`, `--dashboard-bind-addr=${dashboards.bind}`, `--inspect=${dashboards.inspect}`];
-      const environment = { kubeconfig, redisUrl, digitaloceanUrl: cloud.url, token: TOKEN, dashboardToken: dashboards.token };
+      // All pages on; verified so often that whoever breaks something need not wait for minutes.
+      const flags = [
+        `--verify-interval=${VERIFY_INTERVAL}`,
+        `--metrics-bind-addr=${FREE_PORT}`,
+        `--dashboard-bind-addr=${dashboards.bind}`,
+        `--inspect=${dashboards.inspect}`,
+      ];
+      const environment = {
+        kubeconfig,
+        redisUrl,
+        digitaloceanUrl: cloud.url,
+        token: TOKEN,
+        dashboardToken: dashboards.token,
+        log,
+        tracesUrl: traces.url,
+      };
       state.operator = startOperator({ ...environment, flags });
       return state.operator;
     },
@@ -119,6 +142,7 @@ export async function openStage({ seed, redisUrl, dashboards }: StageOptions): P
     close: async () => {
       await state.operator?.stop();
       client.close();
+      traces.close();
       await Promise.all([kubernetes.close(), cloud.close()]);
       rmSync(folder, { recursive: true, force: true });
     },

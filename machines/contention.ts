@@ -1,4 +1,5 @@
 import { restMs } from './backoff.ts';
+import { asRecord, milliseconds, number, refuse, text } from './fields.ts';
 
 /** An address that somebody else moves again and again: `spec.contention`. */
 
@@ -8,6 +9,19 @@ export interface ContentionRules {
   readonly windowMs: number;
   /** Yield: it stays where the other put it, and is tried again after a window in which nobody moved it. Reclaim: it is taken back once in each window. */
   readonly takeover: 'Yield' | 'Reclaim';
+}
+
+/** When an address is not fought for any more; null for never. @throws InvalidSpec */
+export function contentionRules(raw: unknown): ContentionRules | null {
+  if (raw === undefined || raw === null) return null;
+  const rules = asRecord(raw, 'spec.contention');
+  const moves = number(rules.moves, 'spec.contention.moves', Number.isSafeInteger);
+  const windowMs = milliseconds(rules.windowSeconds, 'spec.contention.windowSeconds');
+  if (moves < 1 || windowMs === 0) refuse('contention needs moves of at least 1 and windowSeconds above 0');
+  const takeover = text(rules.takeover, 'spec.contention.takeover') || 'Yield';
+  return takeover === 'Yield' || takeover === 'Reclaim'
+    ? { moves, windowMs, takeover }
+    : refuse('spec.contention.takeover must be Yield or Reclaim');
 }
 
 /** What somebody else did with an address of ours. */

@@ -45,6 +45,8 @@ export interface SpecObserved extends Timed {
   readonly nameOwner?: string;
   /** Whether its namespace may keep one address more; absent where there is no limit. */
   readonly room?: Room;
+  /** Made for a RoutedIP of that name that is gone, and used by nobody: it is used again before another one is created. Absent for none. */
+  readonly retained?: Address;
   /** Whether the object cannot go without our leave; absent where nothing depends on that. */
   readonly guarded?: boolean;
   /** Of all but RoutedIPs: why it may not use the operator's credentials; absent when it may. */

@@ -51,7 +51,7 @@ export const letsDeleteAdopted = ({ provider, exposes }: PoolSpec): boolean =>
 /** Checks the spec together with the class. What a class that has become invalid said before goes on. */
 export function checkExposed(former: PoolContext, event: SpecObserved): { readonly context: PoolContext; readonly checked: CheckedSpec } {
   const { guarded = true, deleteAdopted = false } = event;
-  const context = event.bound ? bindShown(former, event.bound) : unboundOf(former, event.conflicts);
+  const context = event.bound ? bindShown(former, event.bound) : withRetained(unboundOf(former, event.conflicts), event.retained);
   const given = event.spec as RoutedIPFact;
   const isKept = given.barred !== undefined && isServedBy(context, given);
   const known = withExposed(context, { guarded, deleteAdopted, ...keptBy(context, isKept ? given : {}) });
@@ -182,6 +182,12 @@ function bindShown(context: PoolContext, { address, created }: BoundAddress): Po
   const bound = bind(context, address);
   const isNews = bound !== context && created && !context.created.includes(address);
   return isNews ? { ...bound, created: [...context.created, address] } : bound;
+}
+
+/** What was made for a RoutedIP of its name is as if it was made for this one. */
+function withRetained(context: PoolContext, retained: Address | undefined): PoolContext {
+  if (retained === undefined || context.exposed?.bound !== null || context.created.includes(retained)) return context;
+  return { ...context, created: [...context.created, retained] };
 }
 
 /** This RoutedIP has another address by now, or a person has named one meanwhile. */

@@ -156,7 +156,7 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
     coolOffMs: policy.coolOffMs,
     graceMs: policy.graceMs,
     drainPolicy: 'OnCordon',
-    contention: null,
+    contention: policy.contention,
     safeHold: null,
     match: { tolerations: policy.tolerations },
     records: null,

@@ -26,6 +26,15 @@ export function number(value: unknown, field: string, fits: (value: number) => b
   return typeof value === 'number' && value >= 0 && fits(value) ? value : refuse(`${field} must be a number, 0 or more`);
 }
 
+/** Timers and dates end somewhere; nobody waits longer. */
+const LONGEST_SECONDS = 31_536_000;
+
+/** A time that is given in seconds, fractions allowed; 0 when it is absent. @throws InvalidSpec */
+export function milliseconds(value: unknown, field: string): number {
+  const seconds = number(value, field, Number.isFinite);
+  return seconds > LONGEST_SECONDS ? refuse(`${field} must be at most 31536000, a year`) : seconds * 1000;
+}
+
 /** Servers keep what was stored before there was a limit, and know none where the definition is another one. @throws InvalidSpec */
 export const atMost = (found: number, most: number, field: string, what: string, advice: string): void => {
   if (found > most) refuse(`${field} has ${found} ${what}, and at most ${most} are allowed: ${advice}`);

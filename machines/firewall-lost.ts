@@ -10,14 +10,14 @@ const NOTHING: FirewallOwned = { ports: [], nodes: [] };
 
 export const isNothing = ({ ports, nodes }: FirewallOwned): boolean => ports.length + nodes.length === 0;
 
-/** What is claimed, was told to be open or was lost before, and is not in the firewall as a list shows it; null for a firewall that is not there. */
+/** What was told to be open, or was lost before and is claimed still, and is not in the firewall as a list shows it; null for a firewall that is not there. Whatever
+ *  else is claimed meanwhile was never open: it has to be asked for. */
 function lacking(context: FirewallContext, found: FirewallFound | null): FirewallOwned {
-  const { lost } = context;
-  const wasOpen = (held: Held): boolean => held.isOpen || (lost ? needs(held, lost) : false);
-  const { ports, nodes } = unionOf(Object.values(openable(context)).filter(wasOpen));
+  const { ports, nodes } = unionOf(Object.values(openable(context)).filter(({ isOpen }) => isOpen));
+  const before = stillLost(context);
   return {
-    ports: [...ports].filter((port) => !found?.ports.includes(port)).sort(),
-    nodes: [...nodes].filter((node) => !found?.nodes.includes(node)).sort(),
+    ports: [...new Set([...ports, ...before.ports])].filter((port) => !found?.ports.includes(port)).sort(),
+    nodes: [...new Set([...nodes, ...before.nodes])].filter((node) => !found?.nodes.includes(node)).sort(),
   };
 }
 

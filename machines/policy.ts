@@ -1,6 +1,7 @@
 import type { Adoption } from './adoption.ts';
 import { type PortLimits, portLimits } from './allowed-ports.ts';
-import { asRecord, atLeastOne, InvalidSpec, list, number, refuse, text, tolerations } from './fields.ts';
+import { type ContentionRules, contentionRules } from './contention.ts';
+import { asRecord, atLeastOne, InvalidSpec, list, milliseconds, refuse, text, tolerations } from './fields.ts';
 import { checkTemplate } from './job-template.ts';
 import { LIMITS } from './limits.ts';
 import { namespaceSelector } from './namespaces.ts';
@@ -35,6 +36,7 @@ export interface Policy extends Account, PortLimits {
   readonly reclaim: 'Retain' | 'Delete';
   readonly coolOffMs: number;
   readonly graceMs: number;
+  readonly contention: ContentionRules | null;
   readonly tolerations: readonly Toleration[];
   readonly taint: 'PreferNoSchedule' | 'NoSchedule' | null;
   readonly allowCrossNamespace: boolean;
@@ -72,9 +74,6 @@ export const isBuiltIn = (className: string): boolean => Object.hasOwn(BUILT_IN_
 const BUILT_IN_ISSUERS: Readonly<Record<string, string>> = { digitalocean: 'digitalocean' };
 
 const DEFAULT_NODE_PORTS = '30000-32767';
-
-/** Timers and dates end somewhere; nobody waits longer. */
-const LONGEST_SECONDS = 31_536_000;
 
 const MOST_TOLERATIONS = LIMITS.ClusterRoutedIPClass['spec.tolerations'];
 
@@ -146,6 +145,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     reclaim: reclaimPolicy(text(raw.routedIPReclaimPolicy, 'spec.routedIPReclaimPolicy') || 'Retain'),
     coolOffMs: milliseconds(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds'),
     graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
+    contention: contentionRules(raw.contention),
     tolerations: tolerations(raw.tolerations, 'spec.tolerations', MOST_TOLERATIONS),
     taint: taintEffect(text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
     allowCrossNamespace: raw.allowCrossNamespace === true,
@@ -246,9 +246,4 @@ function taintEffect(value: string): Policy['taint'] {
   return value === 'PreferNoSchedule' || value === 'NoSchedule'
     ? value
     : refuse('taintEffect must be PreferNoSchedule, NoSchedule or None');
-}
-
-function milliseconds(value: unknown, field: string): number {
-  const seconds = number(value, field, Number.isFinite);
-  return seconds > LONGEST_SECONDS ? refuse(`${field} must be at most 31536000, a year`) : seconds * 1000;
 }

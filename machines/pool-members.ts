@@ -212,7 +212,15 @@ export function onGone(former: PoolContext, { address, epoch, at }: Gone): Next 
   // A RoutedIP that goes to another account keeps it, and it is its own there, too.
   const isKept = context.exposed?.bound === address && !context.deleted && member.adopts === undefined;
   const remembered = isKept && epoch ? { ...context.remembered, [address]: { epoch, inDoubtUntil: null } } : context.remembered;
-  return staff(freeNode({ ...context, members, occupied, left, acquiring, remembered }, member.node, null));
+  const provided = withPlace(context.provided, address, member);
+  return staff(freeNode({ ...context, members, occupied, left, acquiring, remembered, provided }, member.node, null));
+}
+
+/** A list says where addresses are, but not of those that run: of one that was never its own, and may start again before the next list, that is kept. */
+function withPlace(provided: PoolContext['provided'], address: Address, { adopts = 'Free', holder }: Member): PoolContext['provided'] {
+  const observed = provided?.[address];
+  if (!observed || adopts === 'Free') return provided;
+  return { ...provided, [address]: { ...observed, providerID: holder ?? observed.providerID, place: adopts } };
 }
 
 /** So many addresses that went before are remembered. */

@@ -26,6 +26,8 @@ export interface Keeper extends Omit<Kept, 'address' | 'since'> {
   readonly made: readonly Kept[];
   /** Empty for none: it waits for nobody. */
   readonly limits: readonly Limit[];
+  /** Whether it can use an address that was made before, asked while it is not known yet whether one is retained for it; null when it is, or nothing is asked for. */
+  readonly canReuse: ((address: Address) => boolean) | null;
 }
 
 /** What is known of what the ledger says. */
@@ -48,6 +50,8 @@ export interface Settled {
   readonly granted: ReadonlySet<string>;
   /** By uid why there is none. */
   readonly refused: ReadonlyMap<string, Finding>;
+  /** By uid, of those that look back, what they may use again; null for nothing. */
+  readonly retained: ReadonlyMap<string, Address | null>;
 }
 
 /** An address may have been made that is not known yet, or is about to be. */
@@ -78,11 +82,13 @@ export function settle(namespace: string, before: readonly Kept[], keepers: read
   for (const keeper of keepers)
     if (keeper.standing === 'holds' && keeper.limits.length > 0 && !placed.has(keeper.uid)) places.push(placeOf(keeper, evidence));
   const kept = [...addresses, ...places];
+  const retained = new Map(keepers.flatMap((keeper) => (keeper.canReuse ? [[keeper.uid, retainedFor(keeper, addresses, evidence)]] : [])));
   const granted = new Set<string>();
   const refused = new Map<string, Finding>();
   // Of a limit that is reached so many may hear that it is found out, and said, once.
   const full = new Map<string, Finding>();
-  for (const keeper of keepers.filter(({ standing, limits }) => standing === 'asks' && limits.length > 0).sort(byAge)) {
+  const asking = keepers.filter(({ uid, standing, limits }) => standing === 'asks' && limits.length > 0 && !retained.get(uid));
+  for (const keeper of asking.sort(byAge)) {
     for (const limit of keeper.limits)
       if (!full.has(limit.name) && countOf(kept, limit) >= limit.most)
         full.set(limit.name, refusal(namespace, kept, limit, keepers, evidence));
@@ -93,7 +99,18 @@ export function settle(namespace: string, before: readonly Kept[], keepers: read
       kept.push(placeOf(keeper, evidence));
     }
   }
-  return { kept: kept.sort(inOrder), granted, refused };
+  return { kept: kept.sort(inOrder), granted, refused, retained };
+}
+
+/** The address that was made last for a former object of that name, by the same class or issuer and in the same account, and that nobody uses. */
+function retainedFor(
+  { owner, uid, source, provider, canReuse }: Keeper,
+  addresses: readonly Kept[],
+  { isNamed }: Evidence,
+): Address | null {
+  const all = addresses.filter((kept) => kept.owner === owner && kept.uid !== uid && kept.source === source && kept.provider === provider);
+  const free = all.filter((kept) => kept.address !== null && !isNamed(kept.address) && canReuse?.(kept.address));
+  return free.sort((a, b) => b.since - a.since)[0]?.address ?? null;
 }
 
 /** All that were made and are there still. */

@@ -25,6 +25,7 @@ export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs:
     nodeName: fields.assignedNode,
     providerID: fields.providerID,
     notReadySince: fields.notReadySince,
+    contendedUntil: fields.contendedUntil,
   };
   const pool = rememberedPool({ ...fields, ips: bound ? { [bound]: entry } : {} }, now, callDeadlineMs);
   const claimed = ownedRules(status).map(({ firewall }) => firewall);

@@ -9,7 +9,7 @@ import type { AddressContext } from './ip-context.ts';
 import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { awaitsResume, pausedCondition } from './marks-status.ts';
-import { refused } from './node-status.ts';
+import { contention, refused } from './node-status.ts';
 import { entries, listed, type PoolContext } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
@@ -21,6 +21,7 @@ import {
   type PoolCondition,
   poolStatus,
   progressing,
+  unverifiedProblem,
   verified,
   waitingProblem,
 } from './status.ts';
@@ -78,6 +79,7 @@ export function routedIPStatus(view: RoutedIPView): Fields {
     inDoubt: entry?.inDoubt,
     notReadySince: entry?.notReadySince,
     graceUntil: entry?.graceUntil,
+    contendedUntil: entry?.contendedUntil,
     lastAssignmentTime,
     pendingCreate,
     observedGeneration,
@@ -186,12 +188,14 @@ function problemOf(view: RoutedIPView): Finding | null {
     creationProblem(context) ??
     addressProblem(view) ??
     refused(view) ??
+    contention(view) ??
     lossProblem(view.loss) ??
-    notAllowed(exposed) ??
     exposed?.trouble ??
     adoptionProblem(view) ??
     waitingProblem(view) ??
-    (exposed?.policyError ? { reason: 'InvalidSpec', message: `${exposed.policyError}; what it said before goes on` } : null)
+    notAllowed(exposed) ??
+    (exposed?.policyError ? { reason: 'InvalidSpec', message: `${exposed.policyError}; what it said before goes on` } : null) ??
+    unverifiedProblem(view)
   );
 }
 

@@ -72,7 +72,7 @@ export function poolStatus(view: PoolView): PoolStatus {
     nodeErrors: inBackOff(view)
       .map(([name]) => name)
       .sort(),
-    activeIPs: Object.values(ips).filter(({ state }) => state === 'active').length,
+    activeIPs: Object.values(ips).filter(({ state, held }) => state === 'active' && !held).length,
     ...(error !== null && { error }),
     observedGeneration: context.generation,
     ...(context.lastAssignmentAt !== null && { lastAssignmentTime: stamp(context.lastAssignmentAt) }),
@@ -222,9 +222,14 @@ function problemOf(view: PoolView): Finding | null {
     contention(view) ??
     adoptionProblem(view) ??
     waitingProblem(view) ??
-    (view.recordSet && recordSetProblem(view.recordSet))
+    (view.recordSet && recordSetProblem(view.recordSet)) ??
+    unverifiedProblem(view)
   );
 }
+
+/** Somebody may have moved its addresses, and nobody would know. */
+export const unverifiedProblem = ({ unverified }: PoolView): Finding | null =>
+  unverified ? { reason: 'Unverified', message: unverified } : null;
 
 export function creationProblem(context: PoolContext): Finding | null {
   if (context.acquiring.unclear.length > 0) return { reason: 'CreateUnknown', message: poolError(context) ?? '' };

@@ -23,6 +23,9 @@ export const EVACUATE = 'routedip.io/evacuate';
 /** Where addresses are to go: on a FloatingIPPool `<address>=<node>`, several separated by commas; on a RoutedIP the node. */
 export const MOVE_TO = 'routedip.io/move-to';
 
+/** On a RoutedIP: the address that it has got. A backup holds it, unlike the status. */
+export const ADDRESS = 'routedip.io/address';
+
 /** A node about whose evacuation something is to be said. */
 export interface EvacuatedNode extends NodeRef {
   /** What the annotation says, when that is neither `"true"` nor `"false"`: nothing is evacuated. Absent for `"true"`. */

@@ -1,10 +1,10 @@
 import { familyOf, parseAddress } from './address.ts';
 import type { Adoption } from './adoption.ts';
-import type { ContentionRules } from './contention.ts';
+import { type ContentionRules, contentionRules } from './contention.ts';
 import { fullName, type RecordTarget } from './dns.ts';
 import type { DrainPolicy } from './drain.ts';
 import type { Exposure } from './exposure.ts';
-import { asRecord, atMost, InvalidSpec, list, number, refuse, text, tolerations } from './fields.ts';
+import { asRecord, atMost, InvalidSpec, list, milliseconds, number, refuse, text, tolerations } from './fields.ts';
 import { LIMITS } from './limits.ts';
 import type { Match } from './match.ts';
 import type { SafeHoldRules } from './safe-hold.ts';
@@ -69,9 +69,6 @@ export function checkPoolSpec(raw: unknown, registry: ProviderRegistry): Checked
   }
 }
 
-/** Timers and dates end somewhere; nobody waits longer. */
-const LONGEST_SECONDS = 31_536_000;
-
 const MOST_IPS = LIMITS.FloatingIPPool['spec.ips'];
 const MOST_TOLERATIONS = LIMITS.FloatingIPPool['spec.match.tolerations'];
 const LONGEST_SELECTOR = LIMITS.FloatingIPPool['spec.match.nodeLabel'];
@@ -117,26 +114,8 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
   };
 }
 
-/** A time that is given in seconds, fractions allowed; 0 when it is absent. @throws InvalidSpec */
-function milliseconds(value: unknown, field: string): number {
-  const seconds = number(value, field, Number.isFinite);
-  return seconds > LONGEST_SECONDS ? refuse(`${field} must be at most 31536000, a year`) : seconds * 1000;
-}
-
 const drainPolicy = (value: string): DrainPolicy =>
   value === 'OnNotReady' || value === 'OnCordon' ? value : refuse('spec.drainPolicy must be OnNotReady or OnCordon');
-
-function contentionRules(raw: unknown): ContentionRules | null {
-  if (raw === undefined || raw === null) return null;
-  const rules = asRecord(raw, 'spec.contention');
-  const moves = number(rules.moves, 'spec.contention.moves', Number.isSafeInteger);
-  const windowMs = milliseconds(rules.windowSeconds, 'spec.contention.windowSeconds');
-  if (moves < 1 || windowMs === 0) refuse('contention needs moves of at least 1 and windowSeconds above 0');
-  const takeover = text(rules.takeover, 'spec.contention.takeover') || 'Yield';
-  return takeover === 'Yield' || takeover === 'Reclaim'
-    ? { moves, windowMs, takeover }
-    : refuse('spec.contention.takeover must be Yield or Reclaim');
-}
 
 function safeHoldRules(raw: unknown): SafeHoldRules | null {
   if (raw === undefined || raw === null) return null;

@@ -6,6 +6,7 @@ import {
   type VerificationInput,
   type VerificationSettings,
   verificationContext,
+  withFailure,
 } from './verification.ts';
 
 /** Reads all addresses of one token by list calls, every so often: what was changed by hand is found, at the cost of one call for 200 addresses. */
@@ -15,14 +16,15 @@ export const verificationMachine = (settings: VerificationSettings) =>
     actors: { verifyAll: durable('verifyAll') },
     actions: {
       noteVerified: assign(({ event }) => ({ verifiedAt: event.at, failure: null, attempts: 0 })),
-      noteFailure: assign(({ context, event }) => ('error' in event ? { failure: event.error, attempts: context.attempts + 1 } : {})),
+      noteFailure: assign(({ context, event }) => ('error' in event ? withFailure(context, event.error) : {})),
+      forgetFailure: assign({ failure: null, attempts: 0 }),
     },
     delays: { interval: settings.verifyEveryMs },
   }).createMachine({
     id: 'verification',
     context: ({ input }) => verificationContext(input),
     initial: 'Waiting',
-    on: { DELETED: '.Ended' },
+    on: { DELETED: '.Ended', LISTED: { actions: 'forgetFailure' } },
     states: {
       Waiting: {
         description: 'Until the next verification.',

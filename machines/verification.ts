@@ -24,6 +24,8 @@ export interface VerificationSettings {
 export type VerificationEvent =
   | { readonly type: 'RESUME'; readonly at: number }
   | { readonly type: 'DELETED'; readonly at: number }
+  /** All was listed with the present means. */
+  | { readonly type: 'LISTED'; readonly at: number }
   | { readonly type: 'xstate.done.actor.verifyAll'; readonly output: Verification; readonly at: number }
   | { readonly type: 'xstate.error.actor.verifyAll'; readonly error: JobFailure; readonly at: number };
 
@@ -39,10 +41,17 @@ export const verifiedBy = (id: ActorId): string | null => (id.startsWith(PREFIX)
 const DOUBTED_AFTER = 3;
 
 /** Why nobody can say any more whether addresses are still where they were confirmed; null while somebody can. */
-export const doubtOf = ({ failure, attempts }: VerificationContext): string | null =>
-  failure && attempts >= DOUBTED_AFTER
-    ? `${DOUBTED_AFTER} verifications in a row could not be made, the last one: ${failure.message}`
-    : null;
+export function doubtOf({ failure, attempts }: VerificationContext): string | null {
+  if (failure && attempts >= DOUBTED_AFTER)
+    return `${DOUBTED_AFTER} verifications in a row could not be made, the last one: ${failure.message}`;
+  return failure?.kind === 'Unauthorized' ? `the provider refuses the token: ${failure.message}` : null;
+}
+
+/** After a refused token no other error makes certain again where addresses are. */
+export const withFailure = ({ failure, attempts }: VerificationContext, error: JobFailure): Partial<VerificationContext> => ({
+  failure: failure?.kind === 'Unauthorized' ? failure : error,
+  attempts: attempts + 1,
+});
 
 export const verificationContext = ({ id, provider }: VerificationInput): VerificationContext => ({
   id,

@@ -1,14 +1,15 @@
+import type { ClusterRoutedIPClass } from '../crds/generated/clusterroutedipclass.ts';
 import type { FloatingIPPool } from '../crds/generated/floatingippool.ts';
 import type { RoutedIP } from '../crds/generated/routedip.ts';
-import { familyOf } from '../machines/address.ts';
 import { whyLeaving } from '../machines/drain.ts';
 import { compile, ineligible, servingNodes, servingSet, wantsPods } from '../machines/match.ts';
 import { isBuiltIn } from '../machines/policy.ts';
 import { selects } from '../machines/selector.ts';
 import { serviceOf } from '../machines/service.ts';
 import { servingNodesOf, unfit } from '../machines/serving-nodes.ts';
-import type { Address, ObservedNode } from '../machines/types.ts';
+import type { ObservedNode } from '../machines/types.ts';
 import { matchOf } from '../machines/validate.ts';
+import { nodeLimits } from './node-limits.ts';
 import type { Objects } from './objects.ts';
 import type { Owner } from './owners.ts';
 import type { ClusterFacts } from './ports.ts';
@@ -26,19 +27,33 @@ export interface Candidate {
  *  @throws Refused | Error when the nodes or what else decides cannot be read */
 export async function candidatesOf(owner: Owner, address: string, objects: Objects, facts: ClusterFacts): Promise<readonly Candidate[]> {
   const nodes = await facts.nodes();
-  const judge = owner.kind === 'routedip' ? await judgeOfRoutedIP(owner.object, facts) : await judgeOfPool(owner.object, facts);
-  const { holder, elected } = placesOf(owner, address);
-  const busy = busyNodes(objects, address);
+  const policy = await classOf(owner, facts);
+  const judge = owner.kind === 'routedip' ? await judgeOfRoutedIP(owner.object, policy, facts) : await judgeOfPool(owner.object, facts);
+  const { holder, elected } = placesOf(owner, address, nodes);
+  const limits = nodeLimits(owner, address, objects, policy?.perNodeIPLimit ?? 1);
+  const region = regionOf(
+    owner,
+    policy,
+    nodes.find(({ name }) => name === holder),
+  );
   return nodes
     .filter((node) => judge.concerns(node) || node.name === holder)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((node) => {
-      const why = judge.unfit(node) ?? (node.name === holder ? null : notFree(owner, node, busy));
+      const why = judge.unfit(node) ?? (node.name === holder ? null : (limits(node.name) ?? notFree(owner, node, region)));
       if (node.name === holder && why === null) return { node: node.name, verdict: 'holds it', why: '' };
       if (node.name === elected && why === null) return { node: node.name, verdict: 'elected', why: '' };
       if (why === null) return { node: node.name, verdict: 'free', why: '' };
       return { node: node.name, verdict: 'refused', why: node.name === holder ? `holds it still; ${why}` : why };
     });
+}
+
+type ClassSpec = ClusterRoutedIPClass['spec'];
+
+/** By which a RoutedIP has its address; null for that of an issuer, and for one that is not there. */
+async function classOf(owner: Owner, facts: ClusterFacts): Promise<ClassSpec | null> {
+  const by = owner.kind === 'routedip' ? owner.object.status?.class : undefined;
+  return by?.kind === 'ClusterRoutedIPClass' ? facts.routedIPClass(by.name) : null;
 }
 
 interface Judge {
@@ -56,41 +71,35 @@ async function judgeOfPool({ spec }: FloatingIPPool, facts: ClusterFacts): Promi
   };
 }
 
-async function judgeOfRoutedIP({ metadata, spec, status }: RoutedIP, facts: ClusterFacts): Promise<Judge> {
+async function judgeOfRoutedIP({ metadata, spec }: RoutedIP, policy: ClassSpec | null, facts: ClusterFacts): Promise<Judge> {
   const { namespace, name } = serviceOf(metadata.namespace ?? 'default', spec as never);
   const serving = servingNodesOf(await facts.service(namespace, name));
-  const policy = status?.class?.kind === 'ClusterRoutedIPClass' ? await facts.routedIPClass(status.class.name) : null;
   const isOfCloud = policy === null || isBuiltIn(policy.className);
   const rules = { providerIDPrefix: isOfCloud ? CLOUD_PREFIX : '', tolerations: policy?.tolerations ?? [], graceMs: 0 };
   return { concerns: () => true, unfit: (node) => unfit(node, serving, rules) ?? whyLeaving(node, 'OnCordon') };
 }
 
-function placesOf(owner: Owner, address: string): { readonly holder: string | null; readonly elected: string | null } {
-  const { assignedNode, electedNode, nodeName } =
+function placesOf(
+  owner: Owner,
+  address: string,
+  nodes: readonly ObservedNode[],
+): { readonly holder: string | null; readonly elected: string | null } {
+  const { assignedNode, electedNode, nodeName, providerID } =
     owner.kind === 'routedip'
       ? { nodeName: undefined, ...owner.object.status }
-      : { assignedNode: undefined, electedNode: undefined, nodeName: undefined, ...owner.object.status?.ips?.[address] };
-  return { holder: assignedNode ?? nodeName ?? null, elected: electedNode ?? null };
+      : { assignedNode: undefined, ...owner.object.status?.ips?.[address] };
+  // It may have been found there, and not be confirmed.
+  const found = nodes.find((node) => providerID && node.providerID === providerID)?.name;
+  return { holder: assignedNode ?? nodeName ?? found ?? null, elected: electedNode ?? null };
 }
 
-/** Node → an address of the same family that is on it, or on its way to it. */
-function busyNodes({ pools }: Objects, address: string): ReadonlyMap<string, string> {
-  const same = familyOf(address as Address);
-  const entries = pools.flatMap(({ status }) => Object.entries(status?.ips ?? {}));
-  const others = entries.filter(([other]) => other !== address && familyOf(other as Address) === same);
-  return new Map(
-    others.flatMap(([other, { electedNode, nodeName }]) =>
-      [electedNode, nodeName].flatMap((node) => (node ? [[node, other] as const] : [])),
-    ),
-  );
+/** Where the address can go, as far as objects tell; empty for anywhere. An address of a cloud is of the region in which it is, one that Jobs assign wherever its class says. */
+function regionOf({ kind, object }: Owner, policy: ClassSpec | null, holder: ObservedNode | undefined): string {
+  const named = (kind === 'routedip' ? policy?.region : object.spec?.region) ?? '';
+  return policy?.updateRoutedIP ? named : holder?.region || named;
 }
 
-/** Of a RoutedIP nodes may hold several: how many, its platform decides. */
-function notFree(owner: Owner, { name, region }: ObservedNode, busy: ReadonlyMap<string, string>): string | null {
-  const other = owner.kind === 'routedip' ? undefined : busy.get(name);
-  if (other !== undefined) return `${other} is on it, or on its way to it`;
-  if (owner.object.status?.nodeErrors?.includes(name)) return 'left alone for a while after a failure';
-  if (owner.kind === 'routedip') return null;
-  const wanted = owner.object.spec?.region;
+function notFree({ object: { status } }: Owner, { name, region }: ObservedNode, wanted: string): string | null {
+  if (status?.nodeErrors?.includes(name)) return 'left alone for a while after a failure';
   return wanted && region !== '' && region !== wanted ? `it is in region ${region}, not in ${wanted}` : null;
 }

@@ -8,11 +8,12 @@ export interface Condition {
   readonly reason: string;
   readonly message: string;
   readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
 }
 
 interface Observed {
   readonly metadata: { readonly generation?: number; readonly annotations?: Readonly<Record<string, string>> };
-  readonly status?: { readonly observedGeneration?: number; readonly conditions?: readonly Condition[] };
+  readonly status?: { readonly observedGeneration?: number; readonly error?: string; readonly conditions?: readonly Condition[] };
 }
 
 export const conditionOf = ({ status }: Observed, type: string): Condition | null =>
@@ -23,8 +24,43 @@ export const pausedOf = ({ metadata }: Observed): Next | null =>
 
 export const IN_DOUBT = 'whether the last assignment took effect is not known yet';
 
-/** Why the status does not tell of the object as it is now; null when it does. */
-export function unseen({ metadata: { generation = 0 }, status }: Observed): string | null {
-  if (status?.observedGeneration === undefined) return 'no operator has looked at it yet';
-  return status.observedGeneration < generation ? 'no operator has looked at its last change yet' : null;
+export const joined = (...texts: readonly (string | null | undefined)[]): string => texts.filter((text) => text).join('; ');
+
+/** Whether a text for people is about that address. */
+export const mentions = (text: string, address: string): boolean =>
+  text.split(/[\s,;()]+/).some((word) => word.replace(/[.:]+$/, '') === address);
+
+/** Why the status does not tell of the object as it is now; null when it does. Of an object that is not served Ready alone says so: the rest of its status is what it
+ *  was. */
+export function unseen(object: Observed): string | null {
+  const { generation = 0 } = object.metadata;
+  const looks = [object.status?.observedGeneration, conditionOf(object, 'Ready')?.observedGeneration];
+  const last = Math.max(...looks.map((each) => each ?? -1));
+  if (last < 0) return 'no operator has looked at it yet';
+  return last < generation ? 'no operator has looked at its last change yet' : null;
+}
+
+/** The state of an object, or of an address of it, whose status has none. */
+export function stateless(object: Observed): 'unseen' | 'unserved' | 'wanted' {
+  if (unseen(object) !== null) return 'unseen';
+  return conditionOf(object, 'Ready')?.status === 'Unknown' ? 'unserved' : 'wanted';
+}
+
+/** What is wrong with an object that is ready all the same; null for nothing. */
+export function troubleOf(object: Observed): Condition | null {
+  const degraded = conditionOf(object, 'Degraded');
+  return conditionOf(object, 'Ready')?.status === 'True' && degraded?.status === 'True' ? degraded : null;
+}
+
+/** Why the object stands as it does, in a word of its conditions. */
+export const reasonOf = (object: Observed): string => (troubleOf(object) ?? conditionOf(object, 'Ready'))?.reason ?? '';
+
+/** What is wrong with the object, in words, beginning with what its reason is about; empty for nothing. An error stays in the status while the object is not served, and
+ *  may be over. */
+export function wrongWith(object: Observed): string {
+  const ready = conditionOf(object, 'Ready');
+  if (ready?.status === 'True') return troubleOf(object)?.message ?? '';
+  const said = ready?.message ?? '';
+  const error = ready?.status === 'Unknown' ? '' : (object.status?.error ?? '');
+  return said.includes(error) ? said : joined(said, error);
 }

@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../actors/ports.ts';
 import { type Candidate, candidatesOf } from './candidates.ts';
 import { journalText, readJournal } from './journal.ts';
-import { gather, type Objects } from './objects.ts';
+import { type Gathered, gather, type Objects } from './objects.ts';
 import { type Owner, ownersOf, ownerText } from './owners.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';
 import type { Row } from './row.ts';
@@ -14,9 +14,7 @@ const LAST = 5;
 /** `kubectl routedip explain <address>`: what `status` says of it, how each node stands to it, and what happened last. A part that cannot be had is
  *  left out and told of. */
 export async function explain(session: Session, { address }: { readonly address: string }): Promise<ExitCode> {
-  const { objects, problems } = await gather({ ...session, namespace: null }, ['pools', 'routedIPs']).then((all) =>
-    all.problems.length === 0 ? all : gather(session, ['pools', 'routedIPs']),
-  );
+  const { objects, problems } = await gathered(session);
   const owners = ownersOf(objects, address);
   const [owner, ...others] = owners;
   if (!owner) throw new Error([...problems, `no FloatingIPPool and no RoutedIP that can be seen has ${address}`].join('; '));
@@ -34,6 +32,16 @@ export async function explain(session: Session, { address }: { readonly address:
   for (const each of said) session.problem(each);
   if (candidates === null) return EXIT.failed;
   return rows.some(({ attention }) => attention) ? EXIT.attention : EXIT.ok;
+}
+
+/** Of the whole cluster, since others may have the nodes; else of the namespace that is asked about. */
+async function gathered(session: Session): Promise<Gathered> {
+  const parts = ['pools', 'routedIPs'] as const;
+  const all = await gather({ ...session, namespace: null }, parts);
+  if (all.problems.length === 0 || session.namespace === null) return all;
+  const own = await gather(session, parts);
+  if (own.problems.length > 0) return own;
+  return { ...own, problems: all.problems.map((problem) => `what other namespaces have on the nodes is not seen: ${problem}`) };
 }
 
 const rowsFor = (objects: Objects, owner: Owner, address: string): readonly Row[] => {

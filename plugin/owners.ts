@@ -28,5 +28,5 @@ const runs = (owner: Owner, address: string): boolean =>
   owner.kind === 'routedip' ? owner.object.status?.routedIP === address : owner.object.status?.ips?.[address]?.machineState !== undefined;
 
 /** `floatingippool/ingress in default`, as people are told. */
-export const ownerText = ({ kind, object: { metadata } }: Owner): string =>
+export const ownerText = ({ kind, object: { metadata } }: Pick<Owner, 'kind' | 'object'>): string =>
   `${kind}/${metadata.name} in ${metadata.namespace ?? 'default'}`;

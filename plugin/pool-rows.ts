@@ -1,5 +1,5 @@
 import type { FloatingIPPool, IPStatus } from '../crds/generated/floatingippool.ts';
-import { conditionOf, IN_DOUBT, pausedOf, unseen } from './conditions.ts';
+import { conditionOf, IN_DOUBT, joined, mentions, pausedOf, stateless, troubleOf, unseen } from './conditions.ts';
 import type { Next, Row, Since } from './row.ts';
 
 /** One row for each address of the pool; one for the pool itself while it has none, or is in want of some. */
@@ -29,7 +29,7 @@ function bareRow(pool: FloatingIPPool, address: string | null): Row {
     ...about(pool),
     address,
     where: null,
-    state: why === null ? 'wanted' : 'unseen',
+    state: stateless(pool),
     since: ready && ready.status !== 'True' ? { at: ready.lastTransitionTime, exact: true } : null,
     reason: why === null ? (ready?.reason ?? '') : '',
     message: why ?? ready?.message ?? '',
@@ -40,8 +40,9 @@ function bareRow(pool: FloatingIPPool, address: string | null): Row {
 
 function addressRow(pool: FloatingIPPool, address: string, status: IPStatus, of: number): Row {
   const stale = unseen(pool);
-  const { reason, message } = whyOf(pool, status);
-  const isFine = status.state === 'active' && !status.held && conditionOf(pool, 'Ready')?.status !== 'Unknown';
+  const { reason, message } = whyOf(pool, address, status);
+  const isFine =
+    status.state === 'active' && !status.held && conditionOf(pool, 'Ready')?.status !== 'Unknown' && troubleWith(pool, address) === null;
   return {
     ...about(pool),
     address,
@@ -49,7 +50,7 @@ function addressRow(pool: FloatingIPPool, address: string, status: IPStatus, of:
     state: status.state,
     since: sinceOf(pool, status, of),
     reason,
-    message: [message, stale].filter((text) => text).join('; '),
+    message: joined(message, stale),
     next: pausedOf(pool) ?? nextOf(status),
     attention: stale !== null || !(isFine || status.state === 'disabled'),
   };
@@ -78,11 +79,24 @@ interface Why {
 }
 
 /** The pool's conditions tell of the first of its problems: an address that has one of its own says so in its own words. */
-function whyOf(pool: FloatingIPPool, status: IPStatus): Why {
+function whyOf(pool: FloatingIPPool, address: string, status: IPStatus): Why {
   if (status.state === 'disabled') return { reason: '', message: 'listed beyond desiredIPs' };
-  const said = [status.error ?? '', status.inDoubt ? IN_DOUBT : ''].filter((text) => text).join('; ');
-  const found = wait(pool, status) ?? (status.state === 'active' ? serving(pool) : lacking(pool, status));
-  return { reason: found.reason, message: said || found.message };
+  const doubt = status.inDoubt ? IN_DOUBT : '';
+  const ready = conditionOf(pool, 'Ready');
+  // What else the status says of an address that is not served is what was true before.
+  if (ready?.status === 'Unknown') return { reason: ready.reason, message: joined(ready.message, doubt) };
+  const found = wait(pool, status) ?? (status.state === 'active' ? (troubleWith(pool, address) ?? SERVING) : lacking(pool, status));
+  return { reason: found.reason, message: joined(status.error, doubt) || found.message };
+}
+
+const SERVING: Why = { reason: 'Assigned', message: '' };
+
+/** That of the pool, unless it is about others of its addresses. */
+function troubleWith(pool: FloatingIPPool, address: string): Why | null {
+  const trouble = troubleOf(pool);
+  const others = Object.keys(pool.status?.ips ?? {}).filter((each) => each !== address);
+  if (!trouble || mentions(trouble.message, address)) return trouble;
+  return others.some((each) => mentions(trouble.message, each)) ? null : trouble;
 }
 
 /** Nothing moves for a time although something is not as it should be. */
@@ -91,11 +105,6 @@ function wait(pool: FloatingIPPool, { held, contendedUntil, graceUntil }: IPStat
   if (contendedUntil) return { reason: 'Contended', message: told('Degraded') };
   if (held) return { reason: 'SafeHold', message: told('Degraded') };
   return graceUntil ? { reason: 'Recovering', message: told('Progressing') } : null;
-}
-
-function serving(pool: FloatingIPPool): Why {
-  const ready = conditionOf(pool, 'Ready');
-  return ready?.status === 'Unknown' ? ready : { reason: 'Assigned', message: '' };
 }
 
 function lacking(pool: FloatingIPPool, { state }: IPStatus): Why {

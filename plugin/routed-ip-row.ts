@@ -1,5 +1,5 @@
 import type { RoutedIP } from '../crds/generated/routedip.ts';
-import { conditionOf, IN_DOUBT, pausedOf, unseen } from './conditions.ts';
+import { conditionOf, IN_DOUBT, joined, pausedOf, reasonOf, stateless, troubleOf, unseen, wrongWith } from './conditions.ts';
 import type { Row, Since } from './row.ts';
 
 export function routedIPRow(object: RoutedIP): Row {
@@ -13,20 +13,19 @@ export function routedIPRow(object: RoutedIP): Row {
     name: metadata.name,
     address: status?.routedIP || spec.routedIP || null,
     where: status?.assignedNode ?? status?.providerID ?? null,
-    state: status?.state ?? 'unseen',
+    state: status?.state ?? stateless(object),
     since: sinceOf(object),
-    reason: ready?.reason ?? '',
-    message: [message, stale].filter((text) => text).join('; '),
+    reason: status?.graceUntil && ready?.status === 'True' ? 'Recovering' : reasonOf(object),
+    message: joined(message, stale),
     next: pausedOf(object) ?? nextOf(object),
-    attention: stale !== null || ready?.status !== 'True' || shut,
+    attention: stale !== null || ready?.status !== 'True' || troubleOf(object) !== null || shut,
   };
 }
 
 function sinceOf(object: RoutedIP): Since | null {
   const { lastAssignmentTime, notReadySince } = object.status ?? {};
   const ready = conditionOf(object, 'Ready');
-  const noted = ready?.status === 'True' ? lastAssignmentTime : notReadySince;
-  const at = noted ?? ready?.lastTransitionTime;
+  const at = notReadySince ?? (ready?.status === 'True' ? lastAssignmentTime : null) ?? ready?.lastTransitionTime;
   return at ? { at, exact: true } : null;
 }
 
@@ -34,12 +33,13 @@ function sinceOf(object: RoutedIP): Since | null {
 function saidOf(object: RoutedIP): { readonly shut: boolean; readonly message: string } {
   const [ready, firewall] = [conditionOf(object, 'Ready'), conditionOf(object, 'FirewallReady')];
   const shut = ready?.status === 'True' && firewall?.status === 'False';
-  const wrong = ready?.status === 'True' ? '' : (object.status?.error ?? ready?.message ?? '');
-  const texts = [wrong, object.status?.inDoubt ? IN_DOUBT : '', shut ? firewall.message : ''];
-  return { shut, message: texts.filter((text) => text).join('; ') };
+  const wrong = wrongWith(object);
+  const closed = shut && !wrong.includes(firewall.message) ? firewall.message : '';
+  return { shut, message: joined(wrong, object.status?.inDoubt ? IN_DOUBT : '', closed) };
 }
 
 function nextOf({ status }: RoutedIP): Row['next'] {
+  if (status?.contendedUntil) return { what: 'resume', at: status.contendedUntil };
   if (status?.graceUntil) return { what: 'move', at: status.graceUntil };
   if (status?.coolOffUntil) return { what: 'retry', at: status.coolOffUntil };
   return status?.state === 'CoolOff' ? { what: 'retry', at: null } : null;

@@ -49,5 +49,5 @@ export function nextText(next: Next | null, now: number): string {
   if (next === null) return '';
   if (next.at === null) return WORDS[next.what](null);
   const left = Date.parse(next.at) - now;
-  return WORDS[next.what](left <= 0 ? 'now' : `in ${age(left)}`);
+  return WORDS[next.what](left < 1000 ? 'now' : `in ${age(left)}`);
 }

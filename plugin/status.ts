@@ -1,7 +1,7 @@
 import type { IP } from '../crds/generated/ip.ts';
 import type { NodeDNSRecordSet } from '../crds/generated/nodednsrecordset.ts';
 import { ADDRESS_ANNOTATION, addressOfIP, GROUP_LABEL, OWNER_ANNOTATION, ROUTED_IP_LABEL } from '../machines/vip.ts';
-import { conditionOf, unseen } from './conditions.ts';
+import { conditionOf, joined, mentions, reasonOf, stateless, troubleOf, unseen, wrongWith } from './conditions.ts';
 import { gather, type Objects, type ServiceObject } from './objects.ts';
 import { poolRows } from './pool-rows.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';
@@ -14,7 +14,9 @@ export async function status(session: Session, { address }: { readonly address?:
   const { objects, problems } = await gather(session);
   const rows = rowsOf(objects, session.namespace).filter((row) => address === undefined || row.address === address);
   if (session.json) session.out(json({ rows, problems }));
-  else session.out(rows.length > 0 ? statusText(rows, session.now) : [none(session, address)]);
+  else if (rows.length > 0) session.out(statusText(rows, session.now));
+  // What could not be read may have one.
+  else if (problems.length === 0) session.out([none(session, address)]);
   for (const problem of problems) session.problem(problem);
   if (problems.length > 0 || (address !== undefined && rows.length === 0)) return EXIT.failed;
   return rows.some(({ attention }) => attention) ? EXIT.attention : EXIT.ok;
@@ -60,13 +62,19 @@ export function statusText(rows: readonly Row[], now: number): readonly string[]
     row.reason,
     nextText(row.next, now),
   ]);
-  const said = rows.filter(({ attention, message }) => attention && message !== '').map(sentence);
-  return [...table(HEADS, cells), ...(said.length > 0 ? ['', ...new Set(said)] : [])];
+  const said = sentences(rows.filter(({ attention, message }) => attention && message !== ''));
+  return [...table(HEADS, cells), ...(said.length > 0 ? ['', ...said] : [])];
 }
+
+/** What is the same for several addresses of an object is said once, of the object. */
+const sentences = (rows: readonly Row[]): readonly string[] =>
+  [...Map.groupBy(rows, (row) => sentence({ ...row, address: null })).values()].flatMap(([first, ...same]) =>
+    first ? sentence(same.length > 0 ? { ...first, address: null } : first) : [],
+  );
 
 const sentence = ({ kind, namespace, name, address, reason, message }: Row): string => {
   const object = `${kind}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
-  return `${object}${address === null || message.includes(address) ? '' : `, ${address}`}: ${reason === '' ? '' : `${reason}: `}${message}`;
+  return `${object}${address === null || mentions(message, address) ? '' : `, ${address}`}: ${reason === '' ? '' : `${reason}: `}${message}`;
 };
 
 function recordSetRow(object: NodeDNSRecordSet): Row {
@@ -80,12 +88,12 @@ function recordSetRow(object: NodeDNSRecordSet): Row {
     name: metadata.name,
     address: recordOf(recordName, zone),
     where: said?.records === undefined ? null : `${said.records} ${said.records === 1 ? 'address' : 'addresses'}`,
-    state: said?.state ?? 'unseen',
+    state: said?.state ?? stateless(object),
     since: ready ? { at: ready.lastTransitionTime, exact: true } : null,
-    reason: ready?.reason ?? '',
-    message: [ready?.status === 'True' ? '' : (said?.error ?? ready?.message), stale].filter((text) => text).join('; '),
+    reason: reasonOf(object),
+    message: joined(wrongWith(object), stale),
     next: null,
-    attention: stale !== null || ready?.status !== 'True',
+    attention: stale !== null || ready?.status !== 'True' || troubleOf(object) !== null,
   };
 }
 

@@ -146,6 +146,7 @@ describe('docs/conditions.md', () => {
       'actors/policies.ts',
       'actors/project-policies.ts',
       'actors/ailment.ts',
+      'actors/errors.ts',
       'actors/standing.ts',
       'actors/unserved.ts',
       'adapters/kubernetes/writer.ts',
@@ -189,6 +190,38 @@ describe('docs/conditions.md', () => {
     const plain = (text: string): string => text.replace(/\$\{[^}]*\}.*$/, '').replace(/^"$/, '');
     const lost = texts.map(plain).filter((text) => text.length > 12 && !page.includes(text));
     expect(lost).toEqual([]);
+  });
+});
+
+describe('docs/at-3-am.md', () => {
+  const [, index = ''] = read('docs/at-3-am.md').split('\n## Index\n');
+  const indexed = new Set([...index.matchAll(/`([^`\n]+)`/g)].map(([, words = '']) => words));
+
+  test('leads on from every alert', () => {
+    const alerts = [...read('deploy/prometheus/rules.yaml').matchAll(/- alert: (\w+)/g)].map(([, alert = '']) => alert);
+    expect(alerts.length).toBeGreaterThan(20);
+    expect(alerts.filter((alert) => !indexed.has(alert))).toEqual([]);
+  });
+
+  test('leads on from every reason about which something is to be done', () => {
+    const asking = rowsWithDeeds(read('docs/conditions.md')).filter(({ deed }) => deed !== 'nothing');
+    expect(asking.length).toBeGreaterThan(30);
+    expect(asking.map(({ reason }) => reason).filter((reason) => !indexed.has(reason))).toEqual([]);
+  });
+
+  test('leads on from every warning and error of the log, and from nothing that is not there', () => {
+    const said = files
+      .filter(({ path }) => /^((actors|adapters|composition)\/.*|main)\.ts$/.test(path))
+      .flatMap(({ text }) => [...text.matchAll(/\blog\.(?:warn|error)\(\s*(?:[^'`\n]+ \? )?(['`])(.*?)\1(?: : (['`])(.*?)\3)?/g)])
+      .flatMap(([, , message = '', , other]) => (other === undefined ? [message] : [message, other]))
+      .map((message) => message.replace(/\$\{[^}]*\}/g, '…'));
+    expect(said).toEqual(expect.arrayContaining(['a job failed', 'the store is another server than before', '… not written']));
+    expect([...new Set(said)].filter((message) => !indexed.has(message))).toEqual([]);
+    const [, messages = ''] = index.split('\n### Messages of the log\n');
+    const listed = [...(messages.split('\n### ')[0] ?? '').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, message = '']) => message),
+    );
+    expect(listed.filter((message) => !said.includes(message))).toEqual([]);
   });
 });
 

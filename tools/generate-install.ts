@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type GeneratedFile, generate } from './generated-files.ts';
 import { DEPLOY, definitionFiles, definitionText, imagesOf, installedFiles, manifestsIn, manifestText } from './manifests.ts';
 
@@ -11,8 +11,11 @@ const COMPONENTS: Readonly<Record<string, string>> = {
   inspector: 'inspector.yaml',
   'metrics-auth': 'metrics-auth.yaml',
   journal: 'journal.yaml',
+  'prometheus-rule': 'prometheus/rules.yaml',
   'virtual-ips': 'virtual-ips.yaml',
 };
+
+const DASHBOARD = 'grafana/routedip-operator.json';
 
 const joined = (texts: readonly string[]): string => `${WRITTEN}\n${texts.map((text) => `---\n${text.trimEnd()}\n`).join('')}`;
 
@@ -38,6 +41,16 @@ const chartDefinitions = (): Readonly<Record<string, string>> =>
     definitionFiles().map((name) => [`chart/definitions/${name}`, `# Generated from crds/${name}.\n${definitionText(name)}`]),
   );
 
+/** What the templates of the chart put in besides. @throws Error when the rules are written in another way */
+const chartParts = (): Readonly<Record<string, string>> => {
+  const [, groups] = manifestText('prometheus/rules.yaml').split(/^spec:\n/m);
+  if (!groups) throw new Error('prometheus/rules.yaml has no spec');
+  return {
+    'chart/files/rules.yaml': `# Generated from deploy/prometheus/rules.yaml.\n${groups}`,
+    'chart/files/dashboard.json': manifestText(DASHBOARD),
+  };
+};
+
 /** Every file by which the operator is installed that follows from the plain manifests in `deploy/` and `crds/`. Reads only. */
 export const installFiles = (): readonly GeneratedFile[] => {
   const definitions = joined(definitionFiles().map(definitionText));
@@ -49,11 +62,13 @@ export const installFiles = (): readonly GeneratedFile[] => {
     'images.txt': `${imagesOf(manifestsIn(whole)).join('\n')}\n`,
     ...Object.fromEntries(
       Object.entries(COMPONENTS).map(([name, file]) => [
-        `components/${name}/${file}`,
+        `components/${name}/${basename(file)}`,
         `# Generated from deploy/${file}.\n${manifestText(file)}`,
       ]),
     ),
+    [`components/grafana-dashboard/${basename(DASHBOARD)}`]: manifestText(DASHBOARD),
     ...chartDefinitions(),
+    ...chartParts(),
   };
   return Object.entries(files).map(([path, text]) => ({ path: join(DEPLOY, path), text }));
 };

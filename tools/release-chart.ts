@@ -60,13 +60,15 @@ export const publishedChart = (folder: string, publication: Publication): void =
   cpSync(join(ROOT, 'deploy/chart'), folder, { recursive: true });
   const values = parseDocument(read('deploy/chart/values.yaml'));
   values.setIn(['image', 'registry'], publication.images);
+  const runbooks = `${publication.home}/blob/${publication.tag}/docs`;
+  values.setIn(['metrics', 'prometheusRule', 'runbookBaseUrl'], runbooks);
   const { registry, repository, tag } = values.toJS().redis.image;
   const chart = parseDocument(read('deploy/chart/Chart.yaml'));
   publishedMetadata(chart, publication, `${registry}/${repository}:${tag}`, read('CHANGELOG.md'));
-  const readme = replaced(
+  const defaults = { 'image.registry': publication.images, 'metrics.prometheusRule.runbookBaseUrl': runbooks };
+  const readme = Object.entries(defaults).reduce(
+    (text, [path, value]) => replaced(text, `| \`${path}\` | string | \`""\` |`, `| \`${path}\` | string | \`"${value}"\` |`),
     read('deploy/chart/README.md'),
-    '| `image.registry` | string | `""` |',
-    `| \`image.registry\` | string | \`"${publication.images}"\` |`,
   );
   writeFileSync(join(folder, 'values.yaml'), values.toString({ lineWidth: 0 }));
   writeFileSync(join(folder, 'Chart.yaml'), chart.toString({ lineWidth: 0 }));

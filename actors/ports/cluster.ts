@@ -78,6 +78,8 @@ export interface PoolProjection {
   readonly knownIntent?: string;
   /** What is to stand in the annotation that asks for moves, null for none, as long as it is still as it was; absent to leave it. */
   readonly moveTo?: { readonly from: string; readonly to: string | null };
+  /** What is to stand in the annotation of a RoutedIP that names its address; absent to leave it. */
+  readonly bound?: Address;
 }
 
 /** A creation that is about to begin. */

@@ -62,6 +62,16 @@ export interface SetAside {
   readonly awaited?: { readonly actor: ActorId; readonly key: string; readonly commandId: string };
 }
 
+/** One step of an address on its way to a node, or its end. `served`: it is where it may be. `gone`: it is given up. */
+export interface MoveStep {
+  readonly step: 'lost' | 'elected' | 'assigned' | 'opened' | 'refused' | 'served' | 'gone';
+  readonly actor: ActorId;
+  /** When the turn began that made it, ms since the epoch. The turn is saved by now. */
+  readonly at: number;
+  /** What the log says of it: `object`, `address`, `term`, `from`, `to`, `reason` and the like. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
 export interface Observer {
   turnSaved(turn: SavedTurn): void;
   eventSetAside?(event: SetAside): void;

@@ -1,3 +1,4 @@
+import type { ObjectRef } from '../../machines/jobs.ts';
 import type { InvalidGroup, ParsedGroup } from '../../machines/segment.ts';
 import type { Condition } from '../../machines/types.ts';
 import type { IPGroupObject } from '../../machines/vip.ts';
@@ -17,7 +18,7 @@ export interface GroupView {
 }
 
 export interface GroupProjectorPorts {
-  readonly writer: Pick<ClusterWriter, 'project'>;
+  readonly writer: Pick<ClusterWriter, 'project' | 'retract'>;
   readonly clock: Clock;
   /** Empty while this process does not lead. */
   readonly groups: () => readonly GroupView[];
@@ -36,7 +37,7 @@ const MOST = BigInt(Number.MAX_SAFE_INTEGER);
 export class GroupProjector {
   readonly #ports: GroupProjectorPorts;
   /** What was told of a group last, so that each Event is told once; by uid. */
-  readonly #told = new Map<string, readonly string[]>();
+  readonly #told = new Map<string, { readonly ref: ObjectRef; readonly messages: readonly string[] }>();
   /** Something changed that they may show. */
   readonly request: () => void;
 
@@ -49,17 +50,18 @@ export class GroupProjector {
     const views = this.#ports.groups();
     for (const view of views) if (!view.object.deleting) this.#show(view);
     const present = new Set(views.map(({ object }) => object.ref.uid));
-    for (const uid of this.#told.keys()) if (!present.has(uid)) this.#told.delete(uid);
+    for (const [uid, { ref }] of this.#told) {
+      if (present.has(uid)) continue;
+      this.#told.delete(uid);
+      void this.#ports.writer.retract(ref, []);
+    }
   }
 
   #show(view: GroupView): void {
     const { ref, generation } = view.object;
     const events = eventsOf(view);
-    const before = this.#told.get(ref.uid) ?? [];
-    this.#told.set(
-      ref.uid,
-      events.map(({ message }) => message),
-    );
+    const before = this.#told.get(ref.uid)?.messages ?? [];
+    this.#told.set(ref.uid, { ref, messages: events.map(({ message }) => message) });
     this.#ports.writer.project({
       ref,
       generation,

@@ -6,6 +6,7 @@ import type { ActorId } from '../../machines/types.ts';
 import { type GroupOffer, ipNameOf, isHeldBy, isKeptFor, type ReservedIP } from '../../machines/vip.ts';
 import type { Cells } from '../cells.ts';
 import { actorOf, isRoutedIP } from '../pools.ts';
+import { poolContextIn } from '../view.ts';
 import type { Allocator } from './allocator.ts';
 import { type ObservedVips, ownerActor } from './observed.ts';
 import type { GroupOpenness } from './openness.ts';
@@ -123,8 +124,7 @@ export class RoutedDesk {
   }
 
   #contextOf(key: ActorId): PoolContext | null {
-    const context = this.#ports.cells.recordsOf(key)?.get(key)?.snapshot.context;
-    return context ? (context as unknown as PoolContext) : null;
+    return poolContextIn(this.#ports.cells.recordsOf(key), key) ?? null;
   }
 }
 

@@ -96,10 +96,11 @@ export class Vips {
     this.#labels?.request();
   }
 
-  /** The Services that are to have an address of a group, and the VirtualIPs. */
+  /** The Services that are to have an address of a group, or have one to give back, and the VirtualIPs. */
   *watched(): Iterable<readonly [ActorId, Watched]> {
-    const services = this.#seen.groups.size > 0 ? this.#seen.services : [];
-    for (const [id, { ref, deleting, wanting }] of services) if (wanting) yield [id, { ref, generation: null, deleting }];
+    const isServed = this.#seen.groups.size > 0;
+    for (const [id, { ref, deleting, wanting, guarded }] of this.#seen.services)
+      if ((isServed && wanting) || guarded) yield [id, { ref, generation: null, deleting }];
     for (const [id, { ref }] of this.#seen.virtualIPs) yield [id, { ref, generation: null, deleting: false }];
   }
 

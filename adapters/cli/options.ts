@@ -71,6 +71,8 @@ export interface Environment {
   readonly cloudflareToken: string | null;
   readonly cloudflareUrl: string | null;
   readonly dashboardToken: string | null;
+  /** There is a collector for traces. */
+  readonly isTraced: boolean;
   /** What is wrong with a value, and goes on all the same. */
   readonly warnings: readonly string[];
 }
@@ -91,6 +93,7 @@ Environment:
   REDIS_CERT_FILE             client certificate for a Redis that requires one, PEM file
   REDIS_KEY_FILE              key of that certificate, PEM file
   ROUTEDIP_DASHBOARD_TOKEN    token that browsers must present when a dashboard listens on another interface than loopback; kept out of the log from 8 characters on
+  OTEL_EXPORTER_OTLP_ENDPOINT  base URL of an OpenTelemetry collector, OTLP over HTTP, for traces of failovers; the other variables of its SDK hold, too (default: no traces)
   RECONCILIATION_INTERVAL_MS  the VIP allocator's variable for --resync-interval, in ms; the flag wins
 
 Exit codes: 0 stopped as asked, 1 cannot run (the message says why), 2 wrong use.`;
@@ -319,6 +322,7 @@ const environment = (env: NodeJS.ProcessEnv, warnings: readonly string[]): Envir
   cloudflareToken: tokenIn(env.CLOUDFLARE_TOKEN),
   cloudflareUrl: env.CLOUDFLARE_API_URL || null,
   dashboardToken: env.ROUTEDIP_DASHBOARD_TOKEN || null,
+  isTraced: [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some(Boolean),
   warnings,
 });
 

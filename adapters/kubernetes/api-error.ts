@@ -22,10 +22,16 @@ export class ServerUnreachable extends Unreachable {
   /** How long the server asked to wait, ms; null when it said nothing. */
   readonly retryAfterMs: number | null;
 
-  constructor(message: string, options: { readonly cause?: unknown; readonly retryAfterMs?: number | null } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(
+    message: string,
+    {
+      retryAfterMs = null,
+      ...options
+    }: { readonly cause?: unknown; readonly retryAfterMs?: number | null; readonly isAnswered?: boolean } = {},
+  ) {
+    super(message, options);
     this.name = 'ServerUnreachable';
-    this.retryAfterMs = options.retryAfterMs ?? null;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -75,10 +81,14 @@ export const nameIn = (path: string): string | null => {
 /** Of the kind that a path is about; empty for a path of none. */
 export const pluralIn = (path: string): string => PATH.exec(path)?.groups?.plural ?? '';
 
+/** Of an object, `status` for one; null for a path of the object itself, or of none. */
+export const subresourceIn = (path: string): string | null => PATH.exec(path)?.groups?.sub ?? null;
+
 /** The error for an answer that grants nothing. 5xx, 408 and 429 mean that the server cannot now: they count as unreachable, as does what no API server answers. */
 export const refusal = (target: Target, status: number, serverMessage: string, retryAfterMs: number | null = null): Error => {
   const text = `${deedOf(target)}: ${status}${serverMessage === '' ? '' : ` ${serverMessage}`}`;
-  if (status < 400 || status >= 500 || status === 429 || status === 408) return new ServerUnreachable(text, { retryAfterMs });
+  if (status < 400 || status >= 500 || status === 429 || status === 408)
+    return new ServerUnreachable(text, { retryAfterMs, isAnswered: status >= 500 });
   const kind = KINDS[status] ?? 'Invalid';
   // What an admission webhook denies is no missing permission.
   if (kind === 'Forbidden' && !serverMessage.startsWith('admission webhook'))

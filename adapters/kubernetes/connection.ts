@@ -3,7 +3,7 @@ import { request as send } from 'undici';
 import type { Log } from '../../actors/ports/observers.ts';
 import type { Clock } from '../../actors/ports.ts';
 import { type Answer, fieldsIn, granted, Lines, objectIn, unreadable } from './answers.ts';
-import { ApiError, messageOf, ServerUnreachable, type Target } from './api-error.ts';
+import { ApiError, messageOf, ServerUnreachable, subresourceIn, type Target } from './api-error.ts';
 import type { Random } from './backoff.ts';
 import { ItemScanner } from './item-scanner.ts';
 import type { KeptConfig } from './kube-config.ts';
@@ -47,6 +47,14 @@ export interface WatchOptions {
   quietMs(): number;
 }
 
+/** Who asks, as audit logs and the managedFields of objects name it. */
+export interface Identity {
+  /** `program/version (platform) purpose`: sent with every request. */
+  readonly userAgent: string;
+  /** Of what is written; that of a status is `<fieldManager>-status`. The same in every version, since fields belong to the name. */
+  readonly fieldManager: string;
+}
+
 /** What most of what speaks to the API server needs. */
 export interface Means {
   readonly connection: Connection;
@@ -82,6 +90,23 @@ const targetOf = ({ method, path }: Request): Target => ({
   path,
 });
 
+/** What is sent as `<program>/<version> (<platform>) <purpose>`. What it writes is the program's own, unless that is named otherwise. */
+export const identityOf = (about: {
+  readonly program: string;
+  readonly version: string;
+  readonly purpose: string;
+  readonly fieldManager?: string;
+}): Identity => ({
+  userAgent: `${about.program}/${about.version} (${process.platform}/${process.arch}) ${about.purpose}`,
+  fieldManager: about.fieldManager ?? about.program,
+});
+
+/** Deletions have no field manager. */
+const managerOf = ({ method, path }: Request, { fieldManager }: Identity): Query =>
+  method === 'GET' || method === 'DELETE'
+    ? {}
+    : { fieldManager: subresourceIn(path) === 'status' ? `${fieldManager}-status` : fieldManager };
+
 /** The client hides what happened, such as a refused connection, in the cause of its error; several addresses tried, in the cause's code. */
 const whyOf = (error: unknown): string => {
   const { cause } = error as { readonly cause?: unknown };
@@ -102,33 +127,41 @@ const urlOf = (server: string, path: string, query: Query = {}): URL => {
   return url;
 };
 
+interface Link {
+  readonly config: KeptConfig;
+  readonly server: string;
+  readonly identity: Identity;
+}
+
 /** A connection that ends each call of `send` and `list` after `deadlineMs`. Where the server speaks HTTP/2, lists and watches share connections, and what is sent shares
  *  others. */
 export const connect = (
   config: KeptConfig,
+  identity: Identity,
   { deadlineMs = DEFAULT_DEADLINE_MS, headersMs = DEFAULT_HEADERS_MS }: { readonly deadlineMs?: number; readonly headersMs?: number } = {},
 ): Connection => {
   const server = config.getCurrentCluster()?.server ?? '';
-  const reading = config.sharing(headersMs);
-  const writing = config.sharing(headersMs, MOST_FOR_WRITES);
+  const alone: Link = { config, server, identity };
+  const reading: Link = { ...alone, config: config.sharing(headersMs) };
+  const writing: Link = { ...alone, config: config.sharing(headersMs, MOST_FOR_WRITES) };
   return {
-    send: (request) => sendOne(request.isUrgent ? config : writing, server, { deadlineMs, ...request }),
-    list: (request, item) => listOne(reading, server, { deadlineMs, ...request, method: 'GET' }, item),
-    watch: (options, handlers) => startWatch(reading, server, options, handlers),
-    close: async () => void (await Promise.all([config, reading, writing].map((each) => each.close()))),
+    send: (request) => sendOne(request.isUrgent ? alone : writing, { deadlineMs, ...request }),
+    list: (request, item) => listOne(reading, { deadlineMs, ...request, method: 'GET' }, item),
+    watch: (options, handlers) => startWatch(reading, options, handlers),
+    close: async () => void (await Promise.all([alone, reading, writing].map((each) => each.config.close()))),
   };
 };
 
-const sendOne = (config: KeptConfig, server: string, request: Request): Promise<unknown> => {
+const sendOne = (link: Link, request: Request): Promise<unknown> => {
   const target = targetOf(request);
-  return answered(server, target, async () => objectIn(await granted(await exchange(config, server, request), target), target));
+  return answered(link.server, target, async () => objectIn(await granted(await exchange(link, request), target), target));
 };
 
-const listOne = (config: KeptConfig, server: string, request: Request, item: (object: unknown) => void): Promise<unknown> => {
+const listOne = (link: Link, request: Request, item: (object: unknown) => void): Promise<unknown> => {
   const target = targetOf(request);
   const scanner = new ItemScanner((text) => item(fieldsIn(text, target)));
-  return answered(server, target, async () => {
-    const body = await granted(await exchange(config, server, request), target);
+  return answered(link.server, target, async () => {
+    const body = await granted(await exchange(link, request), target);
     for await (const chunk of body) scanner.push(chunk as Buffer);
     return fieldsIn(scanner.end(), target);
   });
@@ -144,9 +177,9 @@ const answered = async <T>(server: string, { verb, path }: Target, exchanged: ()
   }
 };
 
-const exchange = async (config: KeptConfig, server: string, request: Request, until?: AbortSignal): Promise<Answer> => {
+const exchange = async ({ config, server, identity }: Link, request: Request, until?: AbortSignal): Promise<Answer> => {
   const { method, body, contentType, deadlineMs = DEFAULT_DEADLINE_MS } = request;
-  const url = urlOf(server, request.path, request.query);
+  const url = urlOf(server, request.path, { ...request.query, ...managerOf(request, identity) });
   const context = new RequestContext(url.toString(), HttpMethod.GET);
   await config.applySecurityAuthentication(context);
   const dispatcher = context.getDispatcher();
@@ -155,6 +188,7 @@ const exchange = async (config: KeptConfig, server: string, request: Request, un
     headers: {
       ...context.getHeaders(),
       accept: 'application/json',
+      'user-agent': identity.userAgent,
       ...(body === undefined ? {} : { 'content-type': contentType ?? 'application/json' }),
     },
     body: body === undefined ? null : JSON.stringify(body),
@@ -165,7 +199,7 @@ const exchange = async (config: KeptConfig, server: string, request: Request, un
 };
 
 /** Not by the library's: that one drops a line that it cannot read, keeps one without an end, and follows redirects. */
-const startWatch = (config: KeptConfig, server: string, options: WatchOptions, handlers: WatchHandlers): (() => void) => {
+const startWatch = (link: Link, options: WatchOptions, handlers: WatchHandlers): (() => void) => {
   const { path, query, connectMs, quietMs } = options;
   const target = { verb: 'watch', path };
   const [controller, lines] = [new AbortController(), new Lines()];
@@ -176,7 +210,7 @@ const startWatch = (config: KeptConfig, server: string, options: WatchOptions, h
   };
   const read = async (): Promise<void> => {
     within(connectMs);
-    const answer = await exchange(config, server, { method: 'GET', path, query: { ...query, watch: true } }, controller.signal);
+    const answer = await exchange(link, { method: 'GET', path, query: { ...query, watch: true } }, controller.signal);
     const body = await granted(answer, target);
     if (!ended) handlers.opened();
     within(quietMs());
@@ -198,7 +232,7 @@ const startWatch = (config: KeptConfig, server: string, options: WatchOptions, h
     ended = true;
     handlers.done(error);
   };
-  answered(server, target, read).then(() => finish(null), finish);
+  answered(link.server, target, read).then(() => finish(null), finish);
   return () => {
     ended = true;
     clearTimeout(timer);

@@ -5,7 +5,7 @@ import type { NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
-import { type Address, FINALIZER, MOVE_TO } from '../../machines/types.ts';
+import { ADDRESS, type Address, FINALIZER, MOVE_TO } from '../../machines/types.ts';
 import { ApiError, isConflict, isNotFound } from './api-error.ts';
 import { conditionsOf } from './conditions.ts';
 import { despiteConflicts, inVain } from './conflicts.ts';
@@ -67,17 +67,23 @@ export class ObjectWriter {
         // One and not two of the same, for each of thousands.
         this.#sent = isDeepStrictEqual(desired, this.#answered) ? this.#answered : desired;
       });
-      await this.#answerRequests(newest);
+      await this.#annotate(newest);
     });
   }
 
-  /** Takes out of the annotation what was answered, once the status tells of it, unless somebody else has written another one meanwhile. */
-  async #answerRequests(newest: () => PoolProjection | null): Promise<void> {
-    if (newest()?.moveTo === undefined) return;
+  /** Once the status tells of it. What was answered is taken out, unless somebody else has written another request meanwhile. */
+  async #annotate(newest: () => PoolProjection | null): Promise<void> {
+    const { moveTo: asked, bound: got } = newest() ?? {};
+    if (asked === undefined && got === undefined) return;
     await this.#onPresent(this.#newest(), async (present) => {
-      const { moveTo } = newest() ?? {};
-      if (present === null || moveTo === undefined || present.object.marks?.annotations[MOVE_TO] !== moveTo.from) return;
-      await this.#patch('', present, { metadata: { annotations: { [MOVE_TO]: moveTo.to } } });
+      const { moveTo, bound } = newest() ?? {};
+      const annotations = present?.object.marks?.annotations ?? {};
+      const changes = {
+        ...(moveTo !== undefined && annotations[MOVE_TO] === moveTo.from && { [MOVE_TO]: moveTo.to }),
+        ...(bound !== undefined && annotations[ADDRESS] !== bound && { [ADDRESS]: bound }),
+      };
+      if (present === null || Object.keys(changes).length === 0) return;
+      await this.#patch('', present, { metadata: { annotations: changes } });
     });
   }
 

@@ -1,13 +1,14 @@
-import { Fenced, Refused, Unreachable } from '../../actors/errors.ts';
+import { Fenced, Refused, SERVER_ERROR, Unreachable } from '../../actors/errors.ts';
 import type { ClusterEvent, ClusterWriter, HolderEffect, HolderMark, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Log } from '../../actors/ports/observers.ts';
 import { TurnGate } from '../../actors/ports/turn-gate.ts';
 import type { Clock } from '../../actors/ports.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address, Evacuation } from '../../machines/types.ts';
+import type { Address, Condition, Evacuation } from '../../machines/types.ts';
 import { isForbidden, isInvalid, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
+import { tellDegraded } from './degraded.ts';
 import { EvacuationMarks } from './evacuation-marks.ts';
 import { type Announced, EventWriter } from './event-writer.ts';
 import { HolderMarks } from './holder-marks.ts';
@@ -24,12 +25,15 @@ export interface WriterTimings {
   readonly backoff: BackoffTable;
   /** How often it is looked whether somebody took a holder's taint off, ms. */
   readonly recheckMs: number;
+  /** An Event tells of a write that the server has answered with errors alone for so long, ms. */
+  readonly toldAfterMs: number;
 }
 
 export const WRITER_TIMINGS: WriterTimings = {
   pace: { intervalMs: 50, burst: 4, impatienceMs: 1_000 },
   backoff: { firstMs: 250, factor: 2, maxMs: 30_000 },
   recheckMs: 10_000,
+  toldAfterMs: 5_000,
 };
 
 export interface WriterOptions {
@@ -40,6 +44,8 @@ export interface WriterOptions {
   readonly seen: Seen;
   /** Names this process in Events, e.g. its Pod. */
   readonly instance: string;
+  /** Told of each status that was written. */
+  readonly shown?: ((projection: PoolProjection) => void) | undefined;
   readonly timings?: WriterTimings;
 }
 
@@ -52,6 +58,8 @@ interface Desk {
   nodes: Lane | null;
   finalizer: Lane | null;
   projection: PoolProjection | null;
+  /** By type: what was projected last of each, since this process leads. */
+  conditions: ReadonlyMap<string, Condition>;
   shownGeneration: number | null;
   /** Why the API server refuses the status for what the object is, and of which generation that was to be written; null while it does not. */
   refusal: { readonly why: string; readonly generation: number } | null;
@@ -108,18 +116,27 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   project(projection: PoolProjection): void {
-    const { ref, partial, events } = projection;
+    const { ref, partial, conditions, events } = projection;
     const desk = this.#desk(ref);
     desk.writer.note(projection);
     desk.projection = projection;
+    const before = desk.conditions;
+    desk.conditions = new Map([...(partial ? desk.conditions : []), ...conditions.map((each) => [each.type, each] as const)]);
     // Until somebody changes the object it is tried again at its own slow pace.
     if (desk.refusal?.generation !== projection.generation) desk.status.request();
     if (!partial) this.#annotate(desk, projection);
-    for (const event of events) this.#events.report(ref, event);
+    const told = tellDegraded(this.#options.log, { kind: ref.kind, object: nameOf(ref), before, after: desk.conditions });
+    for (const event of [...events, ...told]) this.#events.report(ref, event);
   }
 
   shownGeneration(ref: ObjectRef): number | null {
     return this.#desks.get(ref.uid)?.shownGeneration ?? null;
+  }
+
+  /** What the conditions of each object say, since this process leads. */
+  *shown(): Iterable<{ readonly kind: string; readonly conditions: Iterable<Condition> }> {
+    for (const { ref, projection, conditions } of this.#desks.values())
+      if (projection) yield { kind: ref.kind, conditions: conditions.values() };
   }
 
   /** Whose status the API server refuses for what the object is, for people; null for nobody's. */
@@ -259,6 +276,7 @@ export class KubernetesWriter implements ClusterWriter {
       ref,
       writer,
       projection: null,
+      conditions: new Map(),
       shownGeneration: null,
       refusal: null,
       nodes: null,
@@ -281,6 +299,7 @@ export class KubernetesWriter implements ClusterWriter {
       throw error;
     }
     desk.refusal = null;
+    if (projection) this.#options.shown?.(projection);
     if (projection && !projection.unserved) desk.shownGeneration = projection.generation;
   }
 
@@ -316,6 +335,8 @@ export class KubernetesWriter implements ClusterWriter {
   #lane({ what, object, run, refused }: Work): Lane {
     const { clock, log, random } = this.#options;
     let said: string | null = null;
+    let failsSince: number | null = null;
+    let isTold = false;
     const lane = new Lane({
       clock,
       pace: this.#timings.pace,
@@ -323,6 +344,8 @@ export class KubernetesWriter implements ClusterWriter {
       run: async () => {
         await run();
         said = null;
+        failsSince = null;
+        isTold = false;
       },
       failed: (error, retryInMs) => {
         const causes = error instanceof AggregateError ? error.errors : [error];
@@ -331,7 +354,10 @@ export class KubernetesWriter implements ClusterWriter {
         if (said === fields.error && isInvalid(causes[0])) log.debug(`${what} not written`, fields);
         else log.warn(`${what} not written`, fields);
         said = fields.error;
-        const refusal = causes.find((cause) => isForbidden(cause) || isInvalid(cause));
+        if (causes.some(isServerError)) failsSince ??= clock.monotonic();
+        const isLong = !isTold && failsSince !== null && clock.monotonic() - failsSince >= this.#timings.toldAfterMs;
+        const refusal = causes.find((cause) => isForbidden(cause) || isInvalid(cause) || (isLong && isServerError(cause)));
+        isTold ||= isServerError(refusal);
         if (refusal !== undefined) refused?.(refusal);
       },
     });
@@ -339,6 +365,8 @@ export class KubernetesWriter implements ClusterWriter {
     return lane;
   }
 }
+
+const isServerError = (cause: unknown): boolean => cause instanceof Unreachable && cause.isAnswered;
 
 const lanesOf = ({ status, nodes, finalizer }: Desk): readonly Lane[] => [status, nodes, finalizer].filter((lane) => lane !== null);
 
@@ -349,14 +377,12 @@ const textOf = (error: unknown): string => {
   return text.length > REFUSED.head + REFUSED.tail ? withinBytes(text, REFUSED.head) + text.slice(-REFUSED.tail) : text;
 };
 
-/** Somebody has to mend the permissions, or the object: said where people look for what is wrong with it. */
-const refusalOf = (error: unknown, action: string, what = action): ClusterEvent => ({
-  type: 'Warning',
-  action,
-  ...(isForbidden(error)
-    ? { reason: 'Forbidden', message: messageOf(error) }
-    : {
-        reason: 'WriteRefused',
-        message: `its ${what} cannot be written; all else goes on. Change what the API server names: ${textOf(error)}`,
-      }),
-});
+/** Somebody has to mend the permissions, the object, or what the server cannot do without: said where people look for what is wrong with it. */
+function refusalOf(error: unknown, action: string, what = action): ClusterEvent {
+  const warning = { type: 'Warning', action } as const;
+  if (isForbidden(error)) return { ...warning, reason: 'Forbidden', message: messageOf(error) };
+  const cannot = `its ${what} cannot be written; all else goes on`;
+  if (error instanceof Unreachable)
+    return { ...warning, reason: SERVER_ERROR.reason, message: `${cannot}: ${SERVER_ERROR.text}: ${textOf(error)}` };
+  return { ...warning, reason: 'WriteRefused', message: `${cannot}. Change what the API server names: ${textOf(error)}` };
+}

@@ -7,6 +7,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import { compile, servingNodes } from '../../machines/match.ts';
 import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
 import {
+  ADDRESS,
   type Condition,
   type Evacuation,
   fieldsOf,
@@ -185,18 +186,20 @@ export class ClusterWorld {
     const kept = projection.partial ? (this.conditions.get(keyOf(pool.ref)) ?? []) : [];
     const others = kept.filter(({ type }) => !projection.conditions.some((condition) => condition.type === type));
     this.conditions.set(keyOf(pool.ref), [...projection.conditions, ...others]);
-    this.#answerRequests(projection);
+    this.#annotate(projection);
     const bare = this.annotations.remove(projection.addresses, projection.annotated);
     for (const [node, wanted] of Object.entries(projection.annotated)) if (this.nodes.has(node)) this.annotations.set(node, wanted);
     return bare;
   }
 
-  #answerRequests({ ref, moveTo }: PoolProjection): void {
-    const annotations = this.stored(ref)?.marks?.annotations ?? {};
-    if (moveTo === undefined || annotations[MOVE_TO] !== moveTo.from) return;
-    const { [MOVE_TO]: _, ...others } = annotations;
-    const next = moveTo.to === null ? others : { ...others, [MOVE_TO]: moveTo.to };
-    this.change(ref, (pool) => ({ ...pool, marks: { finalizers: pool.marks?.finalizers ?? [], annotations: next } }));
+  #annotate({ ref, moveTo, bound }: PoolProjection): void {
+    const pool = this.stored(ref);
+    const marks = pool?.marks;
+    const { [MOVE_TO]: asked, ...others } = marks?.annotations ?? {};
+    const left = moveTo?.from === asked ? moveTo?.to : asked;
+    const annotations = { ...others, ...(typeof left === 'string' && { [MOVE_TO]: left }), ...(bound && { [ADDRESS]: bound }) };
+    if (pool === null || isDeepStrictEqual(annotations, marks?.annotations ?? {})) return;
+    this.change(ref, (pool) => ({ ...pool, marks: { finalizers: pool.marks?.finalizers ?? [], annotations } }));
   }
 
   /** @throws Unreachable while writes fail, and for an object that is gone */

@@ -10,14 +10,15 @@ import { type ProcessCluster, processCluster } from './process-cluster.ts';
  *  nodes, and names those with pods that the pool selects. */
 export interface MemoryCluster {
   process(): ProcessCluster;
-  /** Creates or changes a pool, or an object of another `kind`; a changed spec is another generation. Answers its reference. `status`: that of one that stood
-   *  before anybody watched; one that is there already keeps its own. */
+  /** Creates or changes a pool, or an object of another `kind`; a changed spec is another generation. Answers its reference. `status` and `annotations`: those of one that
+   *  stood before anybody watched, or was restored; one that is there already keeps its own. */
   setPool(pool: {
     readonly kind?: string;
     readonly namespace?: string;
     readonly name: string;
     readonly spec: Json;
     readonly status?: Json;
+    readonly annotations?: Readonly<Record<string, string>>;
   }): ObjectRef;
   markDeleting(ref: ObjectRef): void;
   removePool(ref: ObjectRef): void;
@@ -69,11 +70,14 @@ export const memoryCluster = (options: MemoryClusterOptions): MemoryCluster => {
   };
   return {
     process: () => processCluster(world),
-    setPool: ({ kind = 'FloatingIPPool', namespace = 'default', name, spec, status = {} }) => {
+    setPool: ({ kind = 'FloatingIPPool', namespace = 'default', name, spec, status = {}, annotations }) => {
       const before = pools.get(keyOf({ kind, namespace, name }));
       if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before.ref;
+      const marks = annotations && { marks: { finalizers: [], annotations } };
       const pool =
-        before === undefined ? newObject({ kind, namespace, name, spec, status }) : { ...before, generation: before.generation + 1, spec };
+        before === undefined
+          ? { ...newObject({ kind, namespace, name, spec, status }), ...marks }
+          : { ...before, generation: before.generation + 1, spec };
       world.store(pool);
       world.poolChanged(pool);
       return pool.ref;

@@ -16,8 +16,12 @@ const DEADLINE_MS = 15_000;
 
 const unreachable = (about: string, { kind }: Fault): Error => new Unreachable(`${about}: ${kind}`);
 
-const errorOf = (about: string, fault: Fault): Error =>
-  fault.kind === 'refuse' ? new ProviderError(fault.error, fault.message ?? `${about}: refused by plan`) : unreachable(about, fault);
+/** An API server that answers, and fails, is no refusal: what it was asked may be done later. */
+function errorOf(about: string, fault: Fault): Error {
+  if (fault.kind !== 'refuse') return unreachable(about, fault);
+  const message = fault.message ?? `${about}: refused by plan`;
+  return fault.error === 'Unavailable' ? new Unreachable(message, { isAnswered: true }) : new ProviderError(fault.error, message);
+}
 
 /** What is found by now is done. A request without a second try bears the version of the object that was read: changed since, it refuses. Whoever found nothing to do has
  *  sent nothing. */

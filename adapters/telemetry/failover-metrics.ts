@@ -1,5 +1,5 @@
 import type { FailoverFigures } from '../../actors/ports/figures.ts';
-import { Histogram, type Registry } from './prom-client.ts';
+import { Counter, Histogram, type Registry } from './prom-client.ts';
 
 /** Measures failovers. Answers what is told of each. */
 export function failoverMetrics(registry: Registry): (failover: FailoverFigures) => void {
@@ -11,4 +11,15 @@ export function failoverMetrics(registry: Registry): (failover: FailoverFigures)
     registers: [registry],
   });
   return ({ provider, tookMs }) => duration.observe({ provider }, Math.max(0, tookMs) / 1000);
+}
+
+/** Counts addresses that somebody moved. Answers what is told of each, with the name of its provider. */
+export function driftMetrics(registry: Registry): (provider: string) => void {
+  const drift = new Counter({
+    name: 'routedip_drift_total',
+    help: 'Addresses that the provider showed elsewhere than where they had been confirmed.',
+    labelNames: ['provider'] as const,
+    registers: [registry],
+  });
+  return (provider) => drift.inc({ provider });
 }

@@ -3,11 +3,12 @@ import type { JobObserver, Observer } from '../../actors/ports/observers.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import { budgetMetrics, type TokenBudget } from './budget-metrics.ts';
 import { exposition } from './exposition.ts';
-import { failoverMetrics } from './failover-metrics.ts';
+import { driftMetrics, failoverMetrics } from './failover-metrics.ts';
 import { type GroupMetricsView, groupMetrics } from './group-metrics.ts';
 import { instrumentProvider } from './instrument-provider.ts';
 import { jobMetrics } from './job-metrics.ts';
 import { type MachineRecord, machineMetrics } from './machine-metrics.ts';
+import { objectMetrics, type ShownObject } from './object-metrics.ts';
 import type { Objects } from './objects.ts';
 import { type OutboxWatch, outboxMetrics } from './outbox-metrics.ts';
 import { type PoolMetrics, poolMetrics } from './pool-metrics.ts';
@@ -28,6 +29,8 @@ export interface MetricsSources extends RuntimeSources {
   readonly budgets: () => readonly TokenBudget[];
   /** The IPGroups that addresses are taken from, while this process leads; none while it does not. */
   readonly groups: () => readonly GroupMetricsView[];
+  /** What this process shows of each object while it leads; none while it does not. */
+  readonly objects: () => Iterable<ShownObject>;
 }
 
 /** All series of this process. */
@@ -35,6 +38,7 @@ export interface Metrics {
   readonly pools: PoolMetrics;
   readonly recordSets: RecordSetMetrics;
   readonly failover: (failover: FailoverFigures) => void;
+  readonly drift: (provider: string) => void;
   /** Counts turns, transitions and the assignments in them, and the jobs that this replica runs. */
   readonly observer: Observer & JobObserver;
   /** The provider, with its calls counted and timed. */
@@ -48,12 +52,13 @@ export interface Metrics {
 }
 
 /** The registry with everything that is counted in this process. */
-export function createMetrics({ now, records, budgets, groups, ...runtime }: MetricsSources): Metrics {
+export function createMetrics({ now, records, budgets, groups, objects, ...runtime }: MetricsSources): Metrics {
   const registry = new Registry();
   processMetrics(registry);
   runtimeMetrics(registry, runtime);
   budgetMetrics(registry, budgets);
   groupMetrics(registry, groups);
+  objectMetrics(registry, objects);
   const pools = poolMetrics();
   const recordSets = recordSetMetrics(registry);
   const calls = providerCalls();
@@ -65,6 +70,7 @@ export function createMetrics({ now, records, budgets, groups, ...runtime }: Met
     pools,
     recordSets,
     failover: failoverMetrics(registry),
+    drift: driftMetrics(registry),
     observer: {
       turnSaved: (turn) => {
         turns.turnSaved(turn);

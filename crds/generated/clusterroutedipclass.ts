@@ -19,6 +19,11 @@ export const RULES = [
     message: 'className cannot change; create another ClusterRoutedIPClass for the new name',
   },
   {
+    path: 'spec.contention',
+    rule: 'has(self.moves) && self.moves >= 1 && has(self.windowSeconds) && self.windowSeconds > 0.0',
+    message: 'contention needs moves of at least 1 and windowSeconds above 0',
+  },
+  {
     path: 'spec.nodePortRange',
     rule: 'self.matches(\'^[1-9][0-9]{0,4}-[1-9][0-9]{0,4}$\') ? int(self.split(\'-\')[0]) <= int(self.split(\'-\')[1]) && int(self.split(\'-\')[1]) <= 65535 : self.matches(\'^[1-9][0-9]{0,4}[+](0|[1-9][0-9]{0,4})$\') && int(self.split(\'+\')[0]) + int(self.split(\'+\')[1]) <= 65535',
     message: 'nodePortRange must be first-last or first+count within 1-65535, first not above last, such as 30000-32767',
@@ -166,6 +171,11 @@ export interface ClusterRoutedIPClassSpec {
    */
   readonly recoveryGraceSeconds?: number;
   /**
+   * When an address is left to somebody else who moves it again and again. Absent means that it is taken back each
+   * time, at the next verification.
+   */
+  readonly contention?: Contention;
+  /**
    * Which eligible node gets an address that has to move. Youngest: the one created last; of equals the one with fewer
    * addresses, then the first by name. An address never leaves a node that is eligible.
    */
@@ -250,6 +260,28 @@ export type ReclaimPolicy = 'Retain' | 'Delete';
 
 /** How the label relates to the values. */
 export type NamespaceOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+
+/**
+ * When an address is left to somebody else who moves it again and again. Absent means that it is taken back each time,
+ * at the next verification.
+ */
+export interface Contention {
+  /** After so many moves by somebody else within the window the address is not fought for any more. */
+  readonly moves?: number;
+  /** Seconds, fractions allowed, within which moves are counted and for which the address is left alone. */
+  readonly windowSeconds?: number;
+  /**
+   * Yield or absent: the address stays where it was put, and is tried again after a window in which nobody moved it.
+   * Reclaim: it is taken back once in each window.
+   */
+  readonly takeover?: Takeover;
+}
+
+/**
+ * Yield or absent: the address stays where it was put, and is tried again after a window in which nobody moved it.
+ * Reclaim: it is taken back once in each window.
+ */
+export type Takeover = 'Yield' | 'Reclaim';
 
 /**
  * Which eligible node gets an address that has to move. Youngest: the one created last; of equals the one with fewer
@@ -389,7 +421,9 @@ export interface UpdateFirewallJob {
 
 /** What the operator observed and did. */
 export interface ClusterRoutedIPClassStatus {
-  /** The RoutedIPs that use this class, the first 10000. It cannot be deleted while there are any. */
+  /** How many RoutedIPs use this class. It cannot be deleted while there are any. */
+  readonly routedIPCount?: number;
+  /** The first ten of the RoutedIPs that use this class, by namespace and name. */
   readonly routedIPs?: readonly RoutedIPRef[];
   /** What keeps the whole class from working; absent when there is nothing. */
   readonly error?: string;

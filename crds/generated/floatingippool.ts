@@ -189,7 +189,7 @@ export interface FloatingIPPoolStatus {
   readonly ips?: Readonly<Record<string, IPStatus>>;
   /** Present while nothing is moved because too many nodes stopped matching at once. */
   readonly safeHold?: SafeHoldStatus;
-  /** Number of addresses in state active. */
+  /** Number of addresses in state active, without those that a safe hold keeps on nodes that do not match. */
   readonly activeIPs?: number;
   /** Matching nodes that wait for an address, next one first; the first 10000. */
   readonly assignableNodes?: readonly string[];

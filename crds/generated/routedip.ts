@@ -156,6 +156,8 @@ export interface RoutedIPStatus {
   readonly notReadySince?: string;
   /** Until when that node may come back before the address moves. */
   readonly graceUntil?: string;
+  /** Until when the address is left where somebody else moved it again and again; else absent. */
+  readonly contendedUntil?: string;
   /** Time of the last confirmed assignment, with milliseconds. */
   readonly lastAssignmentTime?: string;
   /**

@@ -31,9 +31,8 @@ const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const READABLE = ['application/json', 'application/yaml'];
 
 /** The parsed body with its content type; undefined when there is none. @throws ApiError 400 for a broken body, 415 for one of another form. */
-export const bodyOf = async (request: IncomingMessage): Promise<Body> => {
+export const bodyOf = async (request: IncomingMessage, type = request.headers['content-type'] ?? 'application/json'): Promise<Body> => {
   const bytes = await readAll(request);
-  const type = request.headers['content-type'] ?? 'application/json';
   if (bytes.length === 0) return { type, value: undefined };
   const bare = type.split(';')[0]?.trim() ?? '';
   if (bare === PROTOBUF) return { type, value: decodeProtobuf(bytes) };

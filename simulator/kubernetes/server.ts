@@ -113,11 +113,13 @@ const sendError = (context: Context, response: ServerResponse, error: unknown): 
 
 const answer = async (context: Context, request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> => {
   const method = request.method ?? 'GET';
-  const body = await bodyOf(request);
   if (url.pathname.startsWith('/_control/')) {
-    sendJson(response, 200, control(context, method, url.pathname.slice('/_control/'.length), body.value));
+    // JSON whatever it calls itself: `curl -d` says that it sends a form.
+    const { value } = await bodyOf(request, 'application/json');
+    sendJson(response, 200, control(context, method, url.pathname.slice('/_control/'.length), value));
     return;
   }
+  const body = await bodyOf(request);
   const ms = context.faults.takeDelay(method, url.pathname);
   if (ms > 0) await sleep(ms, undefined, { ref: false });
   const proxied = serviceProxyOf(url.pathname);

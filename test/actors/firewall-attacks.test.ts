@@ -119,6 +119,22 @@ describe('a namespace that asks for every rule of a shared firewall', () => {
   });
 });
 
+test('while a firewall is gone nobody gains rules by asking for more: what is put back is what was there', async ({ open }) => {
+  const world = open();
+  await ready(world);
+  const greedy = expose(world, 'attacker', 'one', ports(10_000, 1));
+  await world.stable(greedy);
+  world.provider.cloud.removeFirewall(SHARED);
+  await world.clock.advance(6 * MINUTE);
+  world.cluster.setService('attacker', 'one', service(NAMES, { ports: ports(10_000, 60) }));
+  await world.clock.advance(6 * MINUTE);
+  world.provider.cloud.addFirewall(SHARED, ['tcp/22'], [], { tagged: NAMES.map(providerIDOf) });
+  await world.clock.advance(20 * MINUTE);
+  expect(rules(world)).toBeLessThanOrEqual(40);
+  const victim = expose(world, 'victim', 'shop', ports(443, 2));
+  await world.stable(victim);
+});
+
 test('rules that are given up go to the namespace with the fewest of those that wait, at once', async ({ open }) => {
   const world = open();
   await ready(

@@ -51,7 +51,7 @@ async function managed(policy: Partial<FirewallPolicy>) {
             announcer: { stands: () => undefined },
           }),
       },
-      quota: { listed: () => undefined, unlisted: () => undefined, roomOf: () => null },
+      quota: { listed: () => undefined, unlisted: () => undefined, roomOf: () => null, retainedFor: () => null },
       isServed: () => true,
       isGone: () => false,
       isAway: () => false,

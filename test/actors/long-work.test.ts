@@ -109,6 +109,7 @@ test('what is shown of classes leaves the event loop to others, and names all us
     pools,
     providers: { all: {}, onChange: () => {}, need: () => {} },
     isLeading: () => true,
+    unread: () => null,
   };
   new PolicyProjector(ports).request();
   await virtual.advance(5000);

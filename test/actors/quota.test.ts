@@ -39,7 +39,7 @@ describe('a namespace that may keep two addresses', () => {
       retained.push(world.statusOf(ref).routedIP);
       await deleted(world, ref);
     }
-    for (const name of ['c', 'd', 'a']) {
+    for (const name of ['c', 'd', 'e']) {
       const ref = world.setRoutedIP(name);
       await world.untilReason(ref, 'AddressLimitReached');
       for (const address of retained) expect(world.messageOf(ref)).toContain(address);

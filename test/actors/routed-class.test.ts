@@ -21,10 +21,12 @@ async function ready(world: RoutedWorld) {
   return world.leader();
 }
 
-const usersOf = ({ cluster }: RoutedWorld, { uid }: ObjectRef): readonly string[] => {
-  const shown = cluster.projections.findLast(({ ref }) => ref.uid === uid)?.status as { routedIPs: { name: string }[] } | undefined;
-  return shown?.routedIPs.map(({ name }) => name) ?? [];
-};
+const shownOf = ({ cluster }: RoutedWorld, { uid }: ObjectRef) =>
+  cluster.projections.findLast(({ ref }) => ref.uid === uid)?.status as
+    | { readonly routedIPCount: number; readonly routedIPs: readonly { readonly name: string }[] }
+    | undefined;
+
+const usersOf = (world: RoutedWorld, ref: ObjectRef): readonly string[] => shownOf(world, ref)?.routedIPs.map(({ name }) => name) ?? [];
 
 /** What was done about addresses and firewalls. */
 const done = (world: RoutedWorld): readonly string[] => world.changes();
@@ -113,6 +115,16 @@ describe('a class', () => {
     expect(world.log.filter(({ message }) => message.startsWith('a class could not be guarded'))).toHaveLength(1);
     await world.clock.advance(MINUTE);
     expect(tries).toBe(6);
+  });
+
+  test('tells how many use it, and names the first ten', async ({ open }) => {
+    const world = open();
+    await ready(world);
+    const policy = world.setClass();
+    const names = Array.from({ length: 12 }, (_, index) => `shop-${String(index).padStart(2, '0')}`);
+    for (const name of names.toReversed()) world.setRoutedIP(name);
+    await world.clock.runUntil(() => shownOf(world, policy)?.routedIPCount === names.length, MINUTE);
+    expect(usersOf(world, policy)).toEqual(names.slice(0, 10));
   });
 
   test('is kept while an address is being made as it says for a RoutedIP that names another one by now', async () => {

@@ -63,6 +63,15 @@ describe('the ports of a Service', () => {
     expect(world.reasonOf(ref, 'FirewallReady')).toBe('PortNotAllowed');
   });
 
+  test('that the class does not allow are not what keeps an address without a node from serving', async ({ open }) => {
+    const world = open();
+    await ready(world, { allowedPorts: ['8080'] });
+    world.setWeb('shop', [], { ports: [servicePort(8080), servicePort(9090)] });
+    const ref = shop(world);
+    await world.untilReason(ref, 'NoEligibleNode');
+    expect([world.reasonOf(ref, 'Degraded'), world.reasonOf(ref, 'FirewallReady')]).toEqual(['NoEligibleNode', 'PortNotAllowed']);
+  });
+
   const pod = (hostPort: number | null) => ({
     name: `pod-${hostPort}`,
     hostNetwork: false,

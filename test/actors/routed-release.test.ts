@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
-import { type Killer, node, providerIDOf } from '../support/world.ts';
+import { accountOf, secretKey } from '../hostile/accounts.ts';
+import { type Killer, node, PROVIDER, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, RoutedWorld, SECOND } from './routed-world.ts';
 
@@ -160,6 +161,37 @@ describe('a RoutedIP that is deleted while the provider is down', () => {
   });
 });
 
+test('a RoutedIP that is to go by force asks once what became of its creation while the account of its issuer refuses the token', async ({
+  open,
+}) => {
+  const world = open();
+  const [namespace, refused] = ['web', secretKey('web', 'refused')];
+  world.setClass({});
+  world.setNode(node('young'));
+  world.setWeb('shop', ['young']);
+  world.cluster.setPolicy({
+    ...{ kind: 'RoutedIPIssuer', namespace, name: 'refused' },
+    spec: { issuerClass: PROVIDER, region: 'nyc3', fromSecretsRef: [{ name: 'refused' }] },
+  });
+  world.provider.faults.next('createRoutedIP', { kind: 'hang', effectAfterMs: 5 * SECOND });
+  const process = await world.leader();
+  const ref = world.setRoutedIP('shop');
+  await world.clock.runUntil(() => world.statusOf(ref).pendingCreate !== undefined, MINUTE);
+  process.kill();
+  world.cluster.setPool({
+    ...{ kind: 'RoutedIP', namespace, name: ref.name },
+    spec: { issuerRef: { name: 'refused' }, serviceRef: { serviceName: 'shop' } },
+  });
+  world.cluster.annotate(ref, { 'routedip.io/force-release': 'true' });
+  world.cluster.markDeleting(ref);
+  const next = await world.start();
+  next.providers.set(refused, accountOf('refused', world));
+  await world.clock.advance(20 * SECOND);
+  const before = world.invariants.turns.length;
+  await world.clock.advance(10 * SECOND);
+  expect(world.invariants.turns.length - before).toBeLessThan(10);
+});
+
 describe('a class that says Retain since the deletion of its RoutedIP was decided', () => {
   async function retained(world: RoutedWorld, ref: ObjectRef): Promise<void> {
     const address = world.statusOf(ref).routedIP as Address;
@@ -239,7 +271,7 @@ describe('a RoutedIP that was let go', () => {
     world.goes = (tell) => tell();
     const next = world.setRoutedIP('shop');
     expect(next.uid).not.toBe(ref.uid);
-    // The former address stays where it was.
-    await world.stable(next, 'old');
+    // The former address stays where it was, and is used again.
+    await world.stable(next, 'young');
   });
 });

@@ -69,6 +69,7 @@ describe('nodes that stop matching', () => {
     expect(condition(world, ref, 'Ready')).toMatchObject({ status: 'False', reason: 'SafeHold' });
     expect(world.status(ref).safeHold?.nodes.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
     expect(IPS.map((address) => world.status(ref).ips?.[address]?.held)).toEqual([true, true, true, undefined]);
+    expect(world.status(ref).activeIPs, 'those that are held serve nobody').toBe(1);
     await world.clock.advance(30 * MINUTE);
     expect(events(world).map(({ type }) => type)).toEqual(['Warning']);
   });

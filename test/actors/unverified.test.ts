@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import type { Fault } from '../../adapters/memory/faults.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { node, providerIDOf, type World } from '../support/world.ts';
@@ -32,8 +33,8 @@ async function serving(world: RoutedWorld): Promise<{ rip: ObjectRef; pool: Obje
 }
 
 /** Lets that many verifications fail. */
-async function fail(world: World, times: number): Promise<void> {
-  world.provider.faults.always('listRoutedIPs', AWAY);
+async function fail(world: World, times: number, how: Fault = AWAY): Promise<void> {
+  world.provider.faults.always('listRoutedIPs', how);
   const before = lists(world);
   await world.clock.runUntil(() => lists(world) >= before + times, (times + 1) * VERIFIED);
   await world.clock.advance(1000);
@@ -61,9 +62,21 @@ describe('addresses that nobody can verify', () => {
     });
     expect(world.statusOf(rip)).toMatchObject({ state: 'Stable', assignedNode: 'a' });
     expect(world.states(pool), 'FLIPOP’s word stays').toEqual({ [A]: 'active' });
-    expect(world.reasonOf(rip, 'Degraded')).toBe('AsExpected');
+    expect([world.reasonOf(rip, 'Degraded'), world.reasonOf(pool, 'Degraded')]).toEqual(['Unverified', 'Unverified']);
     expect(world.provider.writes()).toHaveLength(writes);
     expect(world.cluster.annotations()).toEqual({ b: A });
+  });
+
+  test('are Unknown after the first one when the provider refuses the token: no other try helps', async ({ open }) => {
+    const world = open();
+    const { rip, pool } = await serving(world);
+    await fail(world, 1, { kind: 'refuse', error: 'Unauthorized', message: '401 Unable to authenticate you' });
+    const message = expect.stringContaining('as far as is known: the provider refuses the token: 401 Unable to authenticate you');
+    expect([ready(world, rip), ready(world, pool)]).toEqual([
+      { status: 'Unknown', reason: 'Unverified', message },
+      { status: 'Unknown', reason: 'Unverified', message },
+    ]);
+    expect([world.reasonOf(rip, 'Degraded'), world.reasonOf(pool, 'Degraded')]).toEqual(['Unverified', 'Unverified']);
   });
 
   test('are Ready again with the next verification', async ({ open }) => {

@@ -5,6 +5,7 @@ import type { Fault } from '../../adapters/memory/faults.ts';
 import type { VipVerb } from '../../adapters/memory/vip-world.ts';
 import { VIP_FINALIZER, type VipService } from '../../machines/vip.ts';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
+import type { OperatorProcess } from '../support/world.ts';
 import { SECOND, VipWorld } from './vip-world.ts';
 
 const MINUTE = 60 * SECOND;
@@ -53,20 +54,64 @@ describe('through a whole life of a Service', () => {
     expect([w.reserved(), w.state('web'), w.faults()]).toEqual([{}, null, []]);
   });
 
-  test.each(['Unauthorized', 'Unavailable'] as const)(
-    'an error (%s) is told in an Event, and the state says that it waits',
-    async (error) => {
-      const w = world();
-      w.k8s.faults.always('reserve', { kind: 'refuse', error, message: 'webhook vip.kb.io: connection refused' });
-      await w.start();
-      w.k8s.setService({ name: 'web' });
-      await w.clock.advance(10 * SECOND);
-      expect([w.state('web'), w.reserved(), w.listed('web')]).toEqual(['CoolOff', {}, []]);
-      expect(w.told('web')).toEqual(['AllocationFailed: an error occurred while allocating IP: webhook vip.kb.io: connection refused']);
-      w.k8s.faults.clear();
-      await w.untilListed({ web: '1.1.1.1' }, 2 * MINUTE);
-    },
-  );
+  test('a refusal is told in an Event, and the state says that it waits', async () => {
+    const w = world();
+    w.k8s.faults.always('reserve', { kind: 'refuse', error: 'Unauthorized', message: 'no rights' });
+    await w.start();
+    w.k8s.setService({ name: 'web' });
+    await w.clock.advance(10 * SECOND);
+    expect([w.state('web'), w.reserved(), w.listed('web')]).toEqual(['CoolOff', {}, []]);
+    expect(w.told('web')).toEqual(['AllocationFailed: an error occurred while allocating IP: no rights']);
+    w.k8s.faults.clear();
+    await w.untilListed({ web: '1.1.1.1' }, 2 * MINUTE);
+  });
+});
+
+describe('an API server that answers with an error, for a webhook of somebody', () => {
+  const FAILS = { kind: 'refuse', error: 'Unavailable', message: 'failed calling webhook "vip.kb.io": connection refused' } as const;
+  const SAYS = 'APIServerError: the API server answers with an error: failed calling webhook "vip.kb.io": connection refused';
+  const unserved = (process: OperatorProcess) => process.supervisor.unserved().map(({ kind, reason }) => `${kind} ${reason}`);
+
+  test('is told within 25 seconds by an Event about the Service, a line in the log and a series, and asked ever more seldom', async () => {
+    const w = world();
+    w.k8s.faults.always('reserve', FAILS);
+    const process = await w.start();
+    w.k8s.setService({ name: 'web' });
+    await w.clock.advance(25 * SECOND);
+    expect(w.told('web')).toEqual([SAYS]);
+    expect(unserved(process)).toEqual(['Service APIServerError']);
+    expect(w.log.filter(({ message }) => message.startsWith('the API server fails a job'))).toHaveLength(1);
+    const before = w.k8s.writes.length;
+    await w.clock.advance(MINUTE);
+    expect(w.k8s.writes.length - before).toBeLessThanOrEqual(6);
+    w.k8s.faults.clear();
+    await w.untilListed({ web: '1.1.1.1' }, 15 * SECOND);
+    await w.clock.advance(4 * SECOND);
+    expect(unserved(process)).toEqual([]);
+  });
+
+  test('is told of a Service that is deleted, too', async () => {
+    const w = world();
+    const process = await w.start();
+    const ref = w.k8s.setService({ name: 'web' });
+    await w.untilListed({ web: '1.1.1.1' });
+    w.k8s.faults.always('unguard', FAILS);
+    w.k8s.deleteService(ref);
+    await w.clock.advance(25 * SECOND);
+    expect([w.told('web').at(-1), unserved(process)]).toEqual([SAYS, ['Service APIServerError']]);
+    w.k8s.faults.clear();
+    await w.untilGone('web', 15 * SECOND);
+  });
+
+  test('is told to nobody when it lasts for little more than a second', async () => {
+    const w = world();
+    w.k8s.faults.next('reserve', FAILS, 3);
+    const process = await w.start();
+    w.k8s.setService({ name: 'web' });
+    await w.untilListed({ web: '1.1.1.1' });
+    await w.clock.advance(25 * SECOND);
+    expect([w.told('web').filter((text) => text.startsWith('APIServerError')), unserved(process)]).toEqual([[], []]);
+  });
 });
 
 describe('watches that are late', () => {

@@ -95,6 +95,45 @@ describe('the connection', () => {
     await expect(connected(kubeconfig).send({ method: 'GET', path: '/api/v1/nodes' })).rejects.toMatchObject({ name: 'ServerUnreachable' });
   });
 
+  test('names itself in every request', async () => {
+    const agents: unknown[] = [];
+    const kubeconfig = await serving((request, response) => {
+      agents.push(request.headers['user-agent']);
+      json(response, { items: [] });
+    });
+    const connection = connected(kubeconfig);
+    const path = '/api/v1/nodes';
+    await connection.send({ method: 'GET', path, isUrgent: true });
+    await connection.send({ method: 'DELETE', path: `${path}/a` });
+    await connection.list({ path }, () => undefined);
+    await new Promise((done) => {
+      connection.watch(
+        { path, query: {}, connectMs: 1_000, quietMs: () => 1_000 },
+        { opened: () => undefined, event: () => undefined, done },
+      );
+    });
+    expect(agents).toEqual(Array(4).fill(`routedip-operator/0.0.0 (${process.platform}/${process.arch}) controller`));
+  });
+
+  test.each([
+    ['POST', '/api/v1/namespaces/default/events', 'routedip-operator'],
+    ['PATCH', '/api/v1/nodes/shop', 'routedip-operator'],
+    ['PATCH', '/api/v1/nodes/shop/status', 'routedip-operator-status'],
+    ['PUT', '/apis/routedip.io/v1alpha1/namespaces/web/routedips/shop/status', 'routedip-operator-status'],
+    ['PATCH', '/apis/routedip.io/v1alpha1/namespaces/web/routedips/status', 'routedip-operator'],
+    ['PATCH', '/api/v1/nodes/status', 'routedip-operator'],
+    ['DELETE', '/api/v1/nodes/shop', null],
+    ['GET', '/api/v1/nodes/shop', null],
+  ] as const)('names itself as the manager of what it writes: %s %s', async (method, path, manager) => {
+    const managers: unknown[] = [];
+    const kubeconfig = await serving((request, response) => {
+      managers.push(new URL(request.url ?? '', 'http://x').searchParams.get('fieldManager'));
+      json(response, { metadata: { name: /shop/.test(path) ? 'shop' : 'status', uid: 'u', resourceVersion: '1' } });
+    });
+    await connected(kubeconfig).send({ method, path });
+    expect(managers).toEqual([manager]);
+  });
+
   test('tells the UID of the cluster', async () => {
     const simulator = await simulated();
     const { uid } = simulator.store.get({ apiVersion: 'v1', kind: 'Namespace', name: 'kube-system' }).metadata;

@@ -134,6 +134,9 @@ describe('routedip-operator generate-secret', () => {
     expect(said.out).toBe('Secret default/redis was made, with the key REDIS_PASSWORD\n');
     expect(valueIn(server)).toMatch(/^[0-9a-f]{64}$/);
     expect(said.problems).not.toContain(valueIn(server));
+    const made = server.requests.find(({ method }) => method === 'POST');
+    expect(made?.userAgent).toMatch(/^routedip-operator\/[\d.]+ \(\w+\/\w+\) generate-secret$/);
+    expect(made?.query).toBe('fieldManager=routedip-operator-generate-secret');
   });
 
   test('ends with 1 and the reason for a Secret without the key', async () => {

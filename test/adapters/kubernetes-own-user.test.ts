@@ -10,6 +10,7 @@ import { ownUser } from '../../adapters/kubernetes/own-user.ts';
 import type { Json } from '../../simulator/kubernetes/objects.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { objectsIn } from '../support/kube-apply.ts';
+import { OPERATOR_IDENTITY } from '../support/kube-connection.ts';
 import { PATIENCE_MS } from '../support/wait-for.ts';
 import { connected, simulated } from './kubernetes-support.ts';
 
@@ -26,7 +27,7 @@ const asking = (server: KubernetesSimulator, token?: string): OwnUser => {
   const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
   writeFileSync(join(folder, 'config'), server.kubeconfig(token));
   const config = loadConfig(join(folder, 'config'));
-  const connection = connect(config, { deadlineMs: PATIENCE_MS });
+  const connection = connect(config, OPERATOR_IDENTITY, { deadlineMs: PATIENCE_MS });
   onTestFinished(async () => {
     await connection.close();
     rmSync(folder, { recursive: true });

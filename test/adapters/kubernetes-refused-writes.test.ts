@@ -29,6 +29,29 @@ const refusedOf = async () => {
   return { ...world, ...meddled, state, events, lines };
 };
 
+test('a status that the server answers with an error is told of by one Event when that lasts, and written when the server works again', async () => {
+  const world = await writing();
+  const path = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/floatingippools/pool/status';
+  let isMended = false;
+  let tries = 0;
+  const { writer } = world.meddled((request) => {
+    if (request.path !== path || request.method !== 'PATCH') return;
+    tries += 1;
+    if (!isMended) throw refusal({ verb: 'patch', path }, 500, 'failed calling webhook "x.example.com": connection refused');
+  });
+  const told = () => world.simulator.store.list('events.k8s.io/v1', 'Event').filter(({ reason }) => reason === 'APIServerError');
+  writer.project(world.projection());
+  await waitFor('the Event', () => told().length === 1);
+  expect(told()[0]?.note).toContain(
+    'its status cannot be written; all else goes on: the API server answers with an error: patch floatingippools/status',
+  );
+  const triesBefore = tries;
+  await waitFor('further tries', () => tries > triesBefore + 1);
+  isMended = true;
+  await waitFor('it is written', () => writer.shownGeneration(world.ref) !== null);
+  expect(told()).toHaveLength(1);
+});
+
 describe('a status that the server refuses for what the object is', () => {
   test('is told of once in the log, by an Event and to probes, and all else of the object goes on', async () => {
     const { writer, projection, annotation, state, events, lines, ref } = await refusedOf();

@@ -18,6 +18,7 @@ import type { EvacuatedNode } from '../../machines/types.ts';
 import { type NodeSpec, nodeObject, type PodSpec, podObject } from '../../simulator/kubernetes/cluster.ts';
 import type { Json } from '../../simulator/kubernetes/objects.ts';
 import { type KubernetesOptions, type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
+import { OPERATOR_IDENTITY } from '../support/kube-connection.ts';
 import { PATIENCE_MS } from '../support/wait-for.ts';
 
 export const CRD = 'crds/floatingippools.yaml';
@@ -57,7 +58,7 @@ export const connected = (kubeconfig: string, deadlineMs = PATIENCE_MS, headersM
   const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
   const path = join(folder, 'config');
   writeFileSync(path, kubeconfig);
-  const connection = connect(loadConfig(path), { deadlineMs, headersMs });
+  const connection = connect(loadConfig(path), OPERATOR_IDENTITY, { deadlineMs, headersMs });
   onTestFinished(async () => {
     await connection.close();
     rmSync(folder, { recursive: true });

@@ -187,7 +187,14 @@ describe('a write that is refused', () => {
 
   test('by a webhook that does not answer is to be tried later', async () => {
     const { writer, ref } = await refused(500, 'Internal error occurred: failed calling webhook "vip.kb.io"');
-    await expect(writer.reserve(A, 'a', ref, new TestFence())).rejects.toBeInstanceOf(ServerUnreachable);
+    const error = await writer.reserve(A, 'a', ref, new TestFence()).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ServerUnreachable);
+    expect(error, 'people are to be told').toMatchObject({ isAnswered: true });
+  });
+
+  test.each([429, 408])('by %i is no error of the server', async (status) => {
+    const { writer, ref } = await refused(status, 'later');
+    await expect(writer.reserve(A, 'a', ref, new TestFence())).rejects.toMatchObject({ isAnswered: false });
   });
 });
 

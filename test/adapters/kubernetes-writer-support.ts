@@ -25,6 +25,7 @@ const TIMINGS = {
   pace: { intervalMs: 250, burst: 4, impatienceMs: 100 },
   backoff: { firstMs: 20, factor: 2, maxMs: 100 },
   recheckMs: 100,
+  toldAfterMs: 500,
 };
 
 /** A writer on a cluster with the nodes a and b and the pool `pool`, and what it wrote. */

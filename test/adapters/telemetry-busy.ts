@@ -20,6 +20,13 @@ export async function busyReplica(): Promise<Replica> {
   world.change('a', { ready: false });
   await world.untilState(ref, A, 'in-progress');
   await world.untilState(ref, A, 'active');
+  // Somebody takes an address off its node.
+  world.provider.cloud.moveByHand(B as Address, null);
+  await world.clock.runUntil(
+    () => world.provider.cloud.addresses().some(({ address, providerID }) => address === B && providerID !== null),
+    600_000,
+  );
+  await world.untilState(ref, B, 'active');
   // What is listed beyond `desiredIPs` is disabled.
   const spare = '203.0.113.9';
   world.address(spare);

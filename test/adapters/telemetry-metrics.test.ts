@@ -315,3 +315,26 @@ describe('a NodeDNSRecordSet', () => {
     expect(await of('flipop_nodednsrecordset_records')).toEqual([]);
   });
 });
+
+test('objects are counted by kind and by what each of their conditions says, and none of what is gone', async () => {
+  const says = (type: 'Ready' | 'Degraded', status: 'True' | 'False', reason: string) => ({
+    type,
+    status,
+    reason,
+    message: 'of one object',
+  });
+  let present = [
+    { kind: 'RoutedIP', conditions: [says('Ready', 'True', 'Assigned'), says('Degraded', 'False', 'AsExpected')] },
+    { kind: 'RoutedIP', conditions: [says('Ready', 'False', 'NoEligibleNode'), says('Degraded', 'False', 'AsExpected')] },
+    { kind: 'FloatingIPPool', conditions: [says('Ready', 'False', 'SafeHold')] },
+  ];
+  const { of } = metrics({ objects: () => present });
+  expect(await of('routedip_objects')).toEqual([
+    'routedip_objects{kind="RoutedIP",condition="Ready",status="True",reason="Assigned"} 1',
+    'routedip_objects{kind="RoutedIP",condition="Degraded",status="False",reason="AsExpected"} 2',
+    'routedip_objects{kind="RoutedIP",condition="Ready",status="False",reason="NoEligibleNode"} 1',
+    'routedip_objects{kind="FloatingIPPool",condition="Ready",status="False",reason="SafeHold"} 1',
+  ]);
+  present = present.slice(0, 1);
+  expect(await of('routedip_objects')).toHaveLength(2);
+});

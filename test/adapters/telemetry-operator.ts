@@ -68,6 +68,7 @@ export interface Replica {
 /** Operators in memory, put together as main.ts does, on one virtual clock. */
 export class MeasuredWorld {
   readonly #outside: Outside = outside();
+  readonly #pools: ObjectRef[] = [];
   #replicas = 0;
 
   get clock(): VirtualClock {
@@ -104,7 +105,9 @@ export class MeasuredWorld {
   }
 
   pool(name: string, spec: { readonly [field: string]: Json }): ObjectRef {
-    return this.cluster.setPool({ name, spec: { provider: PROVIDER, region: 'nyc3', match: { nodeLabel: 'pool=work' }, ...spec } });
+    const ref = this.cluster.setPool({ name, spec: { provider: PROVIDER, region: 'nyc3', match: { nodeLabel: 'pool=work' }, ...spec } });
+    this.#pools.push(ref);
+    return ref;
   }
 
   /** Waits until the status shows the address in this state. */
@@ -131,6 +134,8 @@ export class MeasuredWorld {
         ...[...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
         ...(parts.supervisor?.leading ? [{ chart: 'vip-service', snapshot: { value: 'Pending', context: {} } }] : []),
       ],
+      objects: () =>
+        this.#pools.map((ref) => ({ kind: ref.kind, conditions: parts.supervisor?.leading ? this.cluster.conditions(ref) : [] })),
       groups: () => [{ name: 'edge', capacity: 5n, allocated: 3n, available: 2n }],
       isStoreAway: () => parts.supervisor?.withoutStore() != null,
       unserved: () => [{ kind: 'RoutedIP', reason: 'ProviderUnread', count: 1 }],
@@ -145,6 +150,7 @@ export class MeasuredWorld {
       pools: metrics.pools,
       recordSets: metrics.recordSets,
       failover: metrics.failover,
+      drift: metrics.drift,
     });
     const supervisor = new Supervisor({
       charts: charts(DEFAULT_SETTINGS, () => 1),

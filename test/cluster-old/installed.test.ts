@@ -8,6 +8,7 @@ import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
 import { ownUser } from '../../adapters/kubernetes/own-user.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
+import { OPERATOR_IDENTITY } from '../support/kube-connection.ts';
 import { findKubectl, kubectl } from '../support/kubectl.ts';
 import { WRONG } from '../support/routedip-manifests.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -72,7 +73,7 @@ describe('on a server of before policy/v1 and rules in CEL', () => {
     const namespace = 'routedip-operator';
     const asking = async (kubeconfig: string): Promise<string> => {
       const config = loadConfig(kubeconfig);
-      const connection = connect(config);
+      const connection = connect(config, OPERATOR_IDENTITY);
       return ownUser(config, connection)().finally(() => connection.close());
     };
     const token = await cluster.tokenFor(namespace, namespace);

@@ -149,8 +149,19 @@ describe('a record set', () => {
     expect(wrong.body.message).toContain('status.state: Unsupported value');
     const { body } = await cluster.send(recordSets(namespace), { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
     const columns = body.columnDefinitions.map(({ name }: { name: string }) => name);
-    expect(columns).toEqual(['Name', 'Zone', 'Record', 'State', 'Records', 'Error', 'Age']);
-    expect(body.rows[0].cells.slice(0, 6)).toEqual(['nodes', 'example.com', 'nodes', 'error', 2, 'Failed to update DNS: 503']);
+    expect(columns).toEqual(['Name', 'Zone', 'Record', 'State', 'Records', 'Ready', 'Reason', 'Error', 'Age', 'Message']);
+    const [shown] = body.rows;
+    expect(shown.cells.slice(0, 8)).toEqual([
+      'nodes',
+      'example.com',
+      'nodes',
+      'error',
+      2,
+      'True',
+      'Published',
+      'Failed to update DNS: 503',
+    ]);
+    expect(shown.cells.at(-1)).toBe('as it should be');
   });
 });
 
@@ -254,10 +265,17 @@ describe('the description of a field', () => {
 });
 
 describe('the table of pools', () => {
-  test('has FLIPOP users see provider, desired, active, error and age', async () => {
+  test('has people see provider, desired, active, whether it is ready, why, error and age; more with -o wide', async () => {
     const namespace = await createNamespace(cluster, 'table');
     await apply(cluster, { ...pool('ingress-pool', { desiredIPs: 3 }), metadata: { name: 'ingress-pool', namespace } });
-    const status = { activeIPs: 2, error: 'unknown provider "x"' };
+    const ready = {
+      type: 'Ready',
+      status: 'False',
+      reason: 'InvalidSpec',
+      message: 'unknown provider',
+      lastTransitionTime: '2026-01-02T03:04:05Z',
+    };
+    const status = { activeIPs: 2, error: 'unknown provider "x"', conditions: [ready] };
     await cluster.send(`${pools(namespace)}/ingress-pool/status`, { method: 'PATCH', body: { status } });
     const { body } = await cluster.send(pools(namespace), { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
     expect(body.columnDefinitions.map(({ name }: { name: string }) => name)).toEqual([
@@ -265,11 +283,15 @@ describe('the table of pools', () => {
       'Provider',
       'Desired',
       'Active',
+      'Ready',
+      'Reason',
       'Error',
       'Age',
+      'Message',
+      'Addresses',
       'Paused',
     ]);
-    expect(body.rows[0].cells.slice(0, 5)).toEqual(['ingress-pool', 'digitalocean', 3, 2, 'unknown provider "x"']);
+    expect(body.rows[0].cells.slice(0, 7)).toEqual(['ingress-pool', 'digitalocean', 3, 2, 'False', 'InvalidSpec', 'unknown provider "x"']);
   });
 });
 

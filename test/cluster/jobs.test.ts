@@ -4,14 +4,14 @@ import { parseAllDocuments } from 'yaml';
 import { ProviderError } from '../../actors/errors.ts';
 import type { JobTemplates } from '../../actors/ports/directory.ts';
 import type { JobDriver, JobRequest, JobState } from '../../actors/ports/job-driver.ts';
-import { type Connection, connect } from '../../adapters/kubernetes/connection.ts';
+import type { Connection } from '../../adapters/kubernetes/connection.ts';
 import { kubernetesJobDriver } from '../../adapters/kubernetes/job-driver.ts';
 import { jobName } from '../../adapters/kubernetes/job-names.ts';
-import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { firewallRequestOf, jobSpec, NO_SECRETS, openFence, requestOf, templatesOf } from '../adapters/kubernetes-jobs-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, createNamespace, installCrds, installRoles } from '../support/kube-apply.ts';
+import { connectBy } from '../support/kube-connection.ts';
 import { routedIPClass } from '../support/routedip-manifests.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
   await createNamespace(cluster, 'elsewhere');
   await createNamespace(cluster, 'before');
   uid = (await apply(cluster, routedIPClass())).body.metadata.uid;
-  connection = connect(loadConfig(cluster.kubeconfigFor(await cluster.tokenFor(NAMESPACE, NAMESPACE))));
+  connection = connectBy(cluster.kubeconfigFor(await cluster.tokenFor(NAMESPACE, NAMESPACE)));
 });
 
 afterAll(async () => {

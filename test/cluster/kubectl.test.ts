@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { installCrds } from '../support/kube-apply.ts';
 import { kubectl } from '../support/kubectl.ts';
+import { describeKubectl } from '../support/kubectl-suite.ts';
 
 const SAMPLE = join(import.meta.dirname, '../../crds/samples/floatingippool-static.yaml');
 const POOL = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/floatingippools/ingress-pool';
@@ -24,16 +25,9 @@ beforeAll(async () => {
 
 afterAll(() => cluster?.stop());
 
-describe('kubectl', () => {
-  test('shows a pool in FLIPOP users’ columns', async () => {
-    await run('apply', '-f', SAMPLE);
-    await cluster.send(`${POOL}/status`, { method: 'PATCH', body: { status: { activeIPs: 1 } } });
-    const [header = '', row = ''] = (await run('get', 'floatingippools')).split('\n');
-    expect(header.trim().split(/\s{2,}/)).toEqual(['NAME', 'PROVIDER', 'DESIRED', 'ACTIVE', 'ERROR', 'AGE']);
-    expect(row.split(/\s+/).slice(0, 4)).toEqual(['ingress-pool', 'digitalocean', '2', '1']);
-    await run('delete', '-f', SAMPLE);
-  });
+describeKubectl(() => cluster);
 
+describe('kubectl', () => {
   test('applied again by the server keeps addresses that were added, since the list is a set', async () => {
     await run('apply', '--server-side', '-f', SAMPLE);
     await cluster.send(POOL, { method: 'PATCH', body: { spec: { ips: ['1.2.3.4', '5.6.7.8', '9.9.9.9'] } } });

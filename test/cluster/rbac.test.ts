@@ -1,13 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../adapters/kubernetes/connection.ts';
-import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
 import { ledgerName } from '../../adapters/kubernetes/ledger.ts';
 import { tokenAccess } from '../../adapters/kubernetes/token-access.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, installCrds, installRoles, type KubeObject, objectsIn, objectsInText, pathOf } from '../support/kube-apply.ts';
 import type { ApiRequest } from '../support/kube-client.ts';
+import { connectBy } from '../support/kube-connection.ts';
 import { findKubectl, kubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Resource, resourcesOf } from './served-resources.ts';
@@ -304,7 +303,7 @@ describe('metrics that ask for tokens', () => {
     });
     const may = async () => Promise.all(asks.map((each) => mayOperator({ ...each, verb: 'create' })));
     expect(await may()).toEqual([false, false]);
-    const connection = connect(loadConfig(cluster.kubeconfigFor(token)));
+    const connection = connectBy(cluster.kubeconfigFor(token));
     onTestFinished(() => connection.close());
     const troubles: string[] = [];
     let now = 0;

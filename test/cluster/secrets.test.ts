@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SecretReading } from '../../actors/ports/secrets.ts';
-import { type Connection, connect } from '../../adapters/kubernetes/connection.ts';
-import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
+import type { Connection } from '../../adapters/kubernetes/connection.ts';
 import { TIMINGS } from '../../adapters/kubernetes/reflector.ts';
 import { KubernetesSecrets } from '../../adapters/kubernetes/secrets.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply } from '../support/kube-apply.ts';
+import { connectBy } from '../support/kube-connection.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const READER = 'reader';
@@ -56,7 +56,7 @@ beforeAll(async () => {
   // The server goes by a role a moment after it has stored it.
   const mine = '/api/v1/namespaces/default/secrets?fieldSelector=metadata.name%3Ddo-token';
   await waitFor('the role counts', async () => (await cluster.send(mine, { token })).status === 200);
-  connection = connect(loadConfig(cluster.kubeconfigFor(token)));
+  connection = connectBy(cluster.kubeconfigFor(token));
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   secrets = new KubernetesSecrets({ connection, clock: systemClock(), random: () => 0.5, log: silent, timings: TIMINGS });
 });

@@ -17,6 +17,7 @@ import { freePort } from '../../tools/free-ports.mjs';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, installRoles, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
+import { OPERATOR_IDENTITY } from '../support/kube-connection.ts';
 import { ADMITTED_CRDS, DENIALS, IPS, ipNamed, VIRTUAL_IPS, virtualIP } from '../support/vip-admission.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -73,7 +74,7 @@ const by = (name: string, message: string): string => `403 admission webhook "${
 
 const asOperator = (kubeconfig: string): { connection: Connection; whoAmI: OwnUser } => {
   const config = loadConfig(kubeconfig);
-  const made = connect(config);
+  const made = connect(config, OPERATOR_IDENTITY);
   return { connection: made, whoAmI: ownUser(config, made) };
 };
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
-import { applyFile, type Server } from '../support/kube-apply.ts';
+import { applyFile } from '../support/kube-apply.ts';
+import { sendTo } from '../support/simulated.ts';
 import { describeVipKinds } from '../support/vip-suite.ts';
 
 const CRDS = ['ipgroups', 'ips', 'legacy/virtualips', 'legacy/groupsegmentmappings'];
@@ -9,12 +10,7 @@ const crd = (name: string): string => join(import.meta.dirname, `../../crds/${na
 
 let simulator: KubernetesSimulator;
 
-const send: Server['send'] = async (path, { method = 'GET', body, accept = 'application/json' } = {}) => {
-  const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-  const response = await fetch(simulator.url + path, { method, headers: { accept, 'content-type': contentType }, ...sent });
-  return { status: response.status, body: await response.json() };
-};
+const send = sendTo(() => simulator.url);
 
 beforeAll(async () => {
   simulator = await startKubernetes({ crds: CRDS.map(crd) });

@@ -25,6 +25,7 @@ const OPTIONAL = [
   'virtual-ips.yaml',
   'journal.yaml',
   'components/service-monitor/service-monitor.yaml',
+  'components/prometheus-rule/rules.yaml',
 ];
 const extras = OPTIONAL.flatMap((path) => shippedIn(read(path)));
 const workloads = bundle.filter(isWorkload);
@@ -201,6 +202,7 @@ describe('the components', () => {
 
   test.skipIf(!hasComponents).each([
     ['service-monitor', ['components/service-monitor/service-monitor.yaml']],
+    ['prometheus-rule', ['prometheus/rules.yaml']],
     ['virtual-ips', ['virtual-ips.yaml']],
     ['metrics-auth', ['metrics-auth.yaml']],
     ['journal', ['journal.yaml']],
@@ -211,6 +213,15 @@ describe('the components', () => {
     expect(Object.keys(added).length).toBeGreaterThan(0);
     expect(overlaid(component)).toMatchObject(added);
     expect(Object.keys(overlaid(component)).sort()).toEqual([...base, ...Object.keys(added)].sort());
+  });
+
+  test.skipIf(!hasComponents)(`grafana-dashboard adds the dashboard as it is, where the sidecar of Grafana finds it${why}`, () => {
+    const { [`ConfigMap ${NAME}-grafana`]: added, ...others } = overlaid('grafana-dashboard');
+    expect(others).toEqual(keyed(bundle));
+    expect(added).toMatchObject({
+      metadata: { namespace: NAME, labels: { grafana_dashboard: '1' } },
+      data: { 'routedip-operator.json': read('grafana/routedip-operator.json') },
+    });
   });
 
   const policies = base.filter((key) => key.startsWith('ValidatingAdmissionPolicy'));

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { documentedSeries } from '../adapters/telemetry-page.ts';
 import { labelsOf, metricsOf, type Sample, type ScrapedMetric } from '../adapters/telemetry-scrape.ts';
@@ -5,6 +7,10 @@ import { openStage, type Stage } from '../e2e/stage.ts';
 import { openTarget, type Target } from '../e2e/target.ts';
 import { digitalOceanZone } from '../e2e/zones.ts';
 import type { Operator } from '../support/operator.ts';
+
+const { version: VERSION } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+  readonly version: string;
+};
 
 let target: Target;
 let stage: Stage;
@@ -56,7 +62,7 @@ const by = (name: string, label: string): Readonly<Record<string, number>> =>
   Object.fromEntries(samples(name).map(({ labels, value }) => [labels[label] ?? '', value]));
 
 /** Here everything is served; what they show otherwise is tested where they are made. */
-const ONLY_IN_TROUBLE: ReadonlySet<string> = new Set(['routedip_objects_unserved']);
+const ONLY_IN_TROUBLE: ReadonlySet<string> = new Set(['routedip_objects_unserved', 'routedip_drift_total']);
 
 describe('the operator as a process', () => {
   test('serves every documented series with its labels', () => {
@@ -94,6 +100,16 @@ describe('the operator as a process', () => {
     expect(samples('routedip_leader').map(({ value }) => value)).toEqual([1]);
     expect(samples('routedip_outbox_commands').map(({ value }) => value)).toEqual([0]);
     expect(samples('routedip_machines').find(({ labels }) => labels.state === 'Stable.Holding')?.value).toBe(1);
+  });
+
+  test('tells the API server who it is: by every request, and with every write whose the fields are', () => {
+    // The client of the test names itself by nothing.
+    const ofOperator = target.simulator?.requests.filter(({ userAgent }) => userAgent !== '') ?? [];
+    const agents = [...new Set(ofOperator.map(({ userAgent }) => userAgent))];
+    expect(agents).toEqual([`routedip-operator/${VERSION} (${process.platform}/${process.arch}) controller`]);
+    const writes = ofOperator.filter(({ method }) => ['POST', 'PUT', 'PATCH'].includes(method));
+    const managers = new Set(writes.map(({ query }) => new URLSearchParams(query).get('fieldManager')));
+    expect([...managers].sort()).toEqual(['routedip-operator', 'routedip-operator-status']);
   });
 
   test('gives its metrics to nobody but those with a token when told so, and its probes to everybody', async () => {

@@ -35,6 +35,12 @@ describe('the alerts', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
   });
 
+  test('are the same in the chart, all with a runbook that its value can lead elsewhere', () => {
+    const text = read('deploy/chart/files/rules.yaml');
+    expect(parse(text)).toEqual(document.spec);
+    expect(text.match(/ runbook_url: docs\//g)).toHaveLength(rules.length);
+  });
+
   test('tell of a stuck address, errors of the provider, a missing leader and a low budget', () => {
     expect(rules.map(({ alert }) => alert)).toEqual(
       expect.arrayContaining(['RoutedIPAddressStuck', 'RoutedIPProviderErrors', 'RoutedIPNoLeader', 'RoutedIPBudgetLow']),
@@ -46,11 +52,17 @@ describe('the alerts', () => {
     expect(misnamed(expr, scrape)).toEqual([]);
   });
 
+  test.each(rules)('$alert keeps the label by which Prometheus tells clusters apart', ({ expr }) => {
+    const aggregated = [...expr.matchAll(/\b(?:sum|min|max|avg|count|group|quantile|topk|bottomk)\b\s*(?:by \(([^)]*)\))?/g)];
+    expect(aggregated.length).toBeGreaterThan(0);
+    for (const [aggregation, labels = ''] of aggregated) expect(labels.split(', '), aggregation).toContain('cluster');
+  });
+
   test.each(rules)('$alert says what is wrong, how bad it is and what to do', (rule) => {
-    const { summary = '', description = '', runbook = '' } = rule.annotations;
+    const { summary = '', description = '', runbook_url = '' } = rule.annotations;
     expect(['critical', 'warning', 'info']).toContain(rule.labels.severity);
     for (const text of [summary, description]) expect(text.length).toBeGreaterThan(10);
-    const [page, anchor] = runbook.split('#');
+    const [page, anchor] = runbook_url.split('#');
     expect(page).toBe('docs/operations.md');
     expect(anchorsOf(read('docs/operations.md'))).toContain(anchor);
   });
@@ -87,7 +99,7 @@ describe('the scraping', () => {
 
   test('keeps the namespaces of pools, which the queries ask for', () => {
     expect(monitor.spec.podMetricsEndpoints).toMatchObject([{ honorLabels: true }]);
-    expect(rules.some(({ expr }) => expr.includes('by (namespace'))).toBe(true);
+    expect(rules.some(({ expr }) => expr.includes('by (cluster, namespace'))).toBe(true);
   });
 
   test('takes none of the names that Prometheus gives to what it scrapes', () => {

@@ -63,7 +63,7 @@ export const addressTypesScenarios = () =>
       // FLIPOP's short name.
       const { stdout, stderr, code } = await kubectl(['get', 'nodedns', 'nodes'], { kubeconfig: target().adminKubeconfig });
       expect(code, stderr).toBe(0);
-      expect(stdout.split('\n')[1]).toMatch(/^nodes +example\.com +nodes +active +1 +\d+s/);
+      expect(stdout.split('\n')[1]).toMatch(/^nodes +example\.com +nodes +active +1 +True +Published +\d+s/);
     });
 
     test('says so and writes nothing while no node has an address of that type, though it has others', async () => {

@@ -198,8 +198,18 @@ export const dnsScenarios = () =>
       const { stdout, stderr, code } = await kubectl(['get', 'nodednsrecordsets'], { kubeconfig: target().adminKubeconfig });
       expect(code, stderr).toBe(0);
       const [head = '', row = ''] = stdout.split('\n');
-      expect(head.split(/\s{2,}/).map((column) => column.trim())).toEqual(['NAME', 'ZONE', 'RECORD', 'STATE', 'RECORDS', 'ERROR', 'AGE']);
-      expect(row).toMatch(/^ingress-nodes +example\.com +nodes\.example\.com +active +3 +\d+[ms]/);
+      expect(head.split(/\s{2,}/).map((column) => column.trim())).toEqual([
+        'NAME',
+        'ZONE',
+        'RECORD',
+        'STATE',
+        'RECORDS',
+        'READY',
+        'REASON',
+        'ERROR',
+        'AGE',
+      ]);
+      expect(row).toMatch(/^ingress-nodes +example\.com +nodes\.example\.com +active +3 +True +Published +\d+[ms]/);
 
       const records =
         'flipop_nodednsrecordset_records{namespace="default",name="ingress-nodes",provider="digitalocean",dns="nodes.example.com"} 3';

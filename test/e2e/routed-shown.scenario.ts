@@ -95,15 +95,16 @@ export const routedShownScenarios = () =>
       const error = async () => (await get('routedipissuers', NAMESPACE)).rows.own?.Error;
       await world.stage.until('the issuer says what it lacks', async () => (await error()) === NO_SECRET);
       const issuers = await get('routedipissuers', NAMESPACE);
-      expect(issuers.columns).toBe('Name Provider Firewall Reclaim Ready Reason Age (Region) (Limit) (NodePorts) (Error)');
+      expect(issuers.columns).toBe('Name Provider Firewall Reclaim Ready Reason Age (Region) (Limit) (RoutedIPs) (NodePorts) (Error)');
       expect(issuers.rows.own).toMatchObject({ Provider: 'digitalocean', Ready: 'False', Reason: 'SecretNotFound' });
       await world.stage.until(
         'the class says that it is used',
         async () => (await get('clusterroutedipclasses')).rows[CLASS]?.Ready === 'True',
       );
       const classes = await get('clusterroutedipclasses');
-      expect(classes.columns).toBe('Name Class Firewall Reclaim Ready Reason Age (Region) (Limit) (NodePorts) (Error)');
+      expect(classes.columns).toBe('Name Class Firewall Reclaim Ready Reason Age (Region) (Limit) (RoutedIPs) (NodePorts) (Error)');
       expect(classes.rows[CLASS]).toMatchObject({ Firewall: 'edge', Ready: 'True', Reason: 'AsExpected', Error: '' });
+      expect(Number(classes.rows[CLASS]?.RoutedIPs)).toBeGreaterThan(0);
     });
 
     test('describes what happened in its order', async () => {

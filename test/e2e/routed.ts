@@ -112,7 +112,8 @@ export function routedStageOnce(options: StageOptions = {}): () => Routed {
   };
 }
 
-function openRouted(stage: Stage): Routed & { close(): Promise<void> } {
+/** RoutedIPs on a stage. `close` takes away what was put there. */
+export function openRouted(stage: Stage): Routed & { close(): Promise<void> } {
   const { client } = stage.target;
   const made: ClientRef[] = [];
   const put = async (object: JsonObject): Promise<void> => {

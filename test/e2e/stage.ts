@@ -11,6 +11,8 @@ const NAMESPACE_OF_LEASE = 'routedip-operator';
 
 export interface StageOptions {
   readonly cloud?: DigitalOceanOptions;
+  /** A stage whose account it shares, and which is closed after it. */
+  readonly beside?: Stage;
   /** Keep what Redis acknowledged over a crash. Default false. */
   readonly aof?: boolean;
   /** See TargetOptions. */
@@ -47,13 +49,8 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function openStage(target: Target, { cloud: cloudOptions = {}, aof = false }: StageOptions = {}): Promise<Stage> {
-  const cloud = await startDigitalOcean({
-    actionMs: 150,
-    reservedIPQuota: 50,
-    rateLimit: { perHour: 100_000, perMinute: 6_000 },
-    ...cloudOptions,
-  });
+export async function openStage(target: Target, { cloud: cloudOptions = {}, beside, aof = false }: StageOptions = {}): Promise<Stage> {
+  const cloud = beside?.cloud ?? (await startDigitalOcean({ ...ACCOUNT, ...cloudOptions }));
   const redis = await startTestRedis({ aof });
   const droplets = new Map<string, number>();
   const pools = new Set<string>();
@@ -140,12 +137,14 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
       // A test may have ended it.
       const refused = await redis.refused().catch(() => []);
       await redis.stop();
-      await cloud.close();
+      if (!beside) await cloud.close();
       if (refused.length > 0) throw new Error(`Redis refused what the documents say is not needed: ${refused.join('\n')}`);
     },
   };
   return stage;
 }
+
+const ACCOUNT: DigitalOceanOptions = { actionMs: 150, reservedIPQuota: 50, rateLimit: { perHour: 100_000, perMinute: 6_000 } };
 
 const FEW = 50;
 

@@ -1,4 +1,4 @@
-import type { Address } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/types.ts';
 import { nodeName } from '../simulation/history.ts';
 import type { Simulation } from '../simulation/run.ts';
 
@@ -48,6 +48,12 @@ export class Outages {
       wasServed ||= isFit && fit !== undefined;
     }
     return outages;
+  }
+
+  /** The machine on which it was put first in that time; null for none. */
+  chosen(address: Address, from: number, to: number): ProviderID | null {
+    const held = this.#simulation.world.provider.cloud.history(address);
+    return held.find(({ at, providerID }) => providerID !== null && at > from && at <= to)?.providerID ?? null;
   }
 
   #look(): void {

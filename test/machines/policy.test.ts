@@ -33,6 +33,7 @@ describe('a class that says nothing but its name', () => {
       reclaim: 'Retain',
       coolOffMs: 0,
       graceMs: 0,
+      contention: null,
       tolerations: [],
       taint: 'PreferNoSchedule',
       allowCrossNamespace: false,

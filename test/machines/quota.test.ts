@@ -13,6 +13,7 @@ const asking = (index: number, limits: readonly Limit[]): Keeper => ({
   standing: 'asks',
   made: [],
   limits,
+  canReuse: null,
 });
 const retained: readonly Kept[] = [1, 2, 3].map((index) => ({
   address: `203.0.113.${index}` as Address,

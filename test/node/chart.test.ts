@@ -36,9 +36,9 @@ const inNamespace = (...args: readonly string[]): Promise<string> => stage.kubec
 const there = async (kinds: string): Promise<readonly string[]> =>
   (await inNamespace('get', kinds, '--output=name')).split('\n').filter((name) => name !== '');
 
-/** The operator calls the real DigitalOcean unless it is told otherwise, which the chart has no value for. */
-const callCloud = (): Promise<string> =>
-  inNamespace('set', 'env', 'deployment/routedip-operator', `DIGITALOCEAN_API_URL=${stage.cloud.url}`);
+/** The operator calls the real DigitalOcean unless it is told otherwise. */
+const toCloud = (): readonly string[] =>
+  ['name=DIGITALOCEAN_API_URL', `value=${stage.cloud.url}`].flatMap((part) => ['--set', `extraEnv[0].${part}`]);
 
 const active = (): Promise<void> => stage.until('the address is active', async () => (await stage.activeOn('ingress', address)) !== null);
 
@@ -51,10 +51,10 @@ const helmTest = (): Promise<string> => helm('test', RELEASE, TIMEOUT);
 describe('the chart', () => {
   test('is installed by helm, and serves a pool', async () => {
     const at = performance.now();
-    await helm('install', RELEASE, CHART, '--create-namespace', '--wait', TIMEOUT);
+    await helm('install', RELEASE, CHART, '--create-namespace', '--wait', TIMEOUT, ...toCloud());
     note('helm install --wait', at);
     await giveToken(stage, NET);
-    await callCloud();
+    await inNamespace('rollout', 'restart', 'deployment/routedip-operator');
     await rolledOut(stage, NET);
     await stage.pool('ingress', address);
     await active();
@@ -92,7 +92,7 @@ describe('the chart', () => {
       'resources.limits.memory=448Mi',
       'metrics.auth=token-review',
     ];
-    const upgraded = helm('upgrade', RELEASE, CHART, '--wait', TIMEOUT, ...values.flatMap((value) => ['--set', value]));
+    const upgraded = helm('upgrade', RELEASE, CHART, '--wait', TIMEOUT, ...toCloud(), ...values.flatMap((value) => ['--set', value]));
     await stage.until(
       'the address is active on the other node',
       async () => ![null, from].includes(await stage.activeOn('ingress', address)),
@@ -146,8 +146,7 @@ describe('the chart', () => {
 
   test('is installed again, and takes over what is there', async () => {
     const before = writes();
-    await helm('install', RELEASE, CHART, '--wait', TIMEOUT);
-    await callCloud();
+    await helm('install', RELEASE, CHART, '--wait', TIMEOUT, ...toCloud());
     await rolledOut(stage, NET);
     await untilLed(stage, NET);
     await active();

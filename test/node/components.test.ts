@@ -251,6 +251,14 @@ describe('admission-webhook, vip-allocator and openshift, together', () => {
   });
 
   test('have the operator judge who writes IPs, asked by the API server', async () => {
+    // kube-proxy writes the rules of a Service once it gets around to it, and tries again after 30 s when something else holds the lock of iptables.
+    await stage.until('the API server reaches the webhook', () =>
+      stage.pipe(ip, 'create', '--filename=-', '--dry-run=server').then(
+        () => true,
+        (error: unknown) => !String(error).includes('connection refused'),
+      ),
+    );
+    for (const { metadata, status } of await replicas(stage)) expect(status.containerStatuses?.[0]?.restartCount, metadata.name).toBe(0);
     await expect(stage.pipe(ip, 'create', '--filename=-')).rejects.toThrow(NOBODY_MAY);
     const [name] = (await stage.kubectl('get', 'ips.paas.org', '--output=name')).trim().split('\n');
     await expect(stage.kubectl('delete', name ?? '')).rejects.toThrow('cannot delete ip objects');

@@ -153,7 +153,7 @@ floatingippool/ingress in default: AssignFailed: assign 203.0.113.9: 422 region;
           ips: { '203.0.113.9': ip },
           conditions: [
             condition('Ready', ip.state === 'active' ? 'True' : 'False', 'AddressNotFound', ''),
-            condition('Degraded', 'True', 'AddressNotFound', 'why'),
+            condition('Degraded', 'graceUntil' in ip ? 'False' : 'True', 'AddressNotFound', 'why'),
           ],
         }),
       ],
@@ -183,7 +183,88 @@ floatingippool/ingress in default: AssignFailed: assign 203.0.113.9: 422 region;
     expect(found.code).toBe(EXIT.attention);
   });
 
-  test('a RoutedIP says what keeps it from its node, and when its firewall is shut although it is there', async () => {
+  test('an object that is looked at and not served says why', async () => {
+    const why = 'the addresses of digitalocean could not be read yet: 401';
+    const unserved = { ...condition('Ready', 'Unknown', 'ProviderUnread', why, -20), observedGeneration: 1 };
+    const degraded = condition('Degraded', 'True', 'InvalidSpec', 'no credentials');
+    const never = { observedGeneration: undefined, conditions: [unserved] };
+    const before = { conditions: [unserved, degraded], error: 'no credentials' };
+    const recordSet = (name: string, said: object) => ({
+      metadata: { name, namespace: 'default', generation: 1 },
+      spec: { dnsRecordSet: { zone: 'example.com', recordName: name } },
+      status: { observedGeneration: 1, ...said },
+    });
+    const found = await shown({
+      [POOLS]: [
+        pool('before', { ...before, ips: { '203.0.113.7': { state: 'error', error: 'no credentials' } } }),
+        pool('edited', never, { metadata: { generation: 2 } }),
+        pool('never', never, { spec: { ips: ['203.0.113.8'] } }),
+      ],
+      [ROUTED_IPS]: [routedIP('before', { ...before, state: 'Unassigned' }), routedIP('never', never)],
+      [RECORD_SETS]: [recordSet('before', { ...before, state: 'error' }), recordSet('never', never)],
+    });
+    expect(`\n${found.text.split('\n\n')[0]}\n`).toBe(`
+NAMESPACE   OBJECT                    ADDRESS              WHERE   STATE        SINCE   WHY              NEXT
+default     floatingippool/before     203.0.113.7          -       error        -       ProviderUnread   -
+default     floatingippool/edited     -                    -       unseen       20s     -                -
+default     floatingippool/never      203.0.113.8          -       unserved     20s     ProviderUnread   -
+web         routedip/before           -                    -       Unassigned   20s     ProviderUnread   -
+web         routedip/never            -                    -       unserved     20s     ProviderUnread   -
+default     nodednsrecordset/before   before.example.com   -       error        20s     ProviderUnread   -
+default     nodednsrecordset/never    never.example.com    -       unserved     20s     ProviderUnread   -
+`);
+    expect(found.text).toContain('floatingippool/edited in default: no operator has looked at its last change yet');
+    const said = found.text.split('\n').filter((line) => line.endsWith(`: ProviderUnread: ${why}`));
+    expect(said).toHaveLength(6);
+    expect(found.code).toBe(EXIT.attention);
+  });
+
+  test('what is wrong is told although all addresses serve, of the one that it is about or else once for all, and ends with 3', async () => {
+    const but = (reason: string, message: string) => ({
+      conditions: [condition('Ready', 'True', 'AllActive', ''), condition('Degraded', 'True', reason, message)],
+    });
+    const ips = { '203.0.113.1': active('a'), '203.0.113.10': active('b') };
+    const refused = '203.0.113.10 is to leave b, but c did not take it: in use';
+    const found = await shown({
+      [POOLS]: [pool('drained', { ips, ...but('NodeInUse', refused) }), pool('named', { ips, ...but('RecordConflict', 'x has it') })],
+      [ROUTED_IPS]: [
+        routedIP('shop', { state: 'Stable', routedIP: '203.0.113.20', assignedNode: 'c', ...but('PortNotAllowed', 'tcp/22 stays shut') }),
+      ],
+      [RECORD_SETS]: [
+        {
+          metadata: { name: 'work', namespace: 'default', generation: 1 },
+          spec: { dnsRecordSet: { zone: 'example.com', recordName: 'work' } },
+          status: { observedGeneration: 1, state: 'active', records: 2, ...but('NodesWithoutAddress', 'a has none') },
+        },
+      ],
+    });
+    expect(`\n${found.text}\n`).toBe(`
+NAMESPACE   OBJECT                   ADDRESS            WHERE         STATE    SINCE   WHY                   NEXT
+default     floatingippool/drained   203.0.113.1        a             active   -       Assigned              -
+default     floatingippool/drained   203.0.113.10       b             active   -       NodeInUse             -
+default     floatingippool/named     203.0.113.1        a             active   -       RecordConflict        -
+default     floatingippool/named     203.0.113.10       b             active   -       RecordConflict        -
+web         routedip/shop            203.0.113.20       c             Stable   60s     PortNotAllowed        -
+default     nodednsrecordset/work    work.example.com   2 addresses   active   60s     NodesWithoutAddress   -
+
+floatingippool/drained in default: NodeInUse: 203.0.113.10 is to leave b, but c did not take it: in use
+floatingippool/named in default: RecordConflict: x has it
+routedip/shop in web, 203.0.113.20: PortNotAllowed: tcp/22 stays shut
+nodednsrecordset/work in default, work.example.com: NodesWithoutAddress: a has none
+`);
+    expect(found.code).toBe(EXIT.attention);
+  });
+
+  test('a RoutedIP whose node has time to come back says so', async () => {
+    const waits = { notReadySince: at(-20), graceUntil: at(40), lastAssignmentTime: at(-600) };
+    const found = await shown({
+      [ROUTED_IPS]: [routedIP('shop', { state: 'Stable', routedIP: '203.0.113.20', assignedNode: 'c', ...waits })],
+    });
+    expect(found.text).toMatch(/Stable +20s +Recovering +moves in 40s$/m);
+    expect(found.code).toBe(EXIT.ok);
+  });
+
+  test('a RoutedIP says all that keeps it from its node, and when its firewall is shut although it is there', async () => {
     const found = await shown({
       [ROUTED_IPS]: [
         routedIP('away', {
@@ -191,7 +272,13 @@ floatingippool/ingress in default: AssignFailed: assign 203.0.113.9: 422 region;
           routedIP: '203.0.113.1',
           error: 'assign 203.0.113.1: 503',
           coolOffUntil: at(5),
-          conditions: [condition('Ready', 'False', 'AssignFailed', 'x', -7)],
+          conditions: [condition('Ready', 'False', 'AssignFailed', 'assign 203.0.113.1: 503', -7)],
+        }),
+        routedIP('elsewhere', {
+          state: 'Unassigned',
+          routedIP: '203.0.113.3',
+          error: '203.0.113.3 is on another machine',
+          conditions: [condition('Ready', 'False', 'PortNotAllowed', 'TCP 22 is not opened')],
         }),
         routedIP('shut', {
           state: 'Stable',
@@ -206,6 +293,7 @@ floatingippool/ingress in default: AssignFailed: assign 203.0.113.9: 422 region;
     });
     expect(found.text).toMatch(/routedip\/away +203\.0\.113\.1 +- +CoolOff +7s +AssignFailed +retry in 5s/);
     expect(found.text).toContain('routedip/away in web: AssignFailed: assign 203.0.113.1: 503');
+    expect(found.text).toContain('routedip/elsewhere in web: PortNotAllowed: TCP 22 is not opened; 203.0.113.3 is on another machine');
     expect(found.text).toContain('routedip/shut in web, 203.0.113.2: Assigned: somebody closed tcp/80');
   });
 
@@ -236,6 +324,13 @@ floatingippool/ingress in default: AssignFailed: assign 203.0.113.9: 422 region;
     });
     expect(found.text).toContain('203.0.113.9');
     expect([found.problems, found.code]).toEqual([['you may not list routedips: …'], EXIT.failed]);
+  });
+
+  test('whoever may read nothing is told that, and not that there is nothing', async () => {
+    const refused = Object.fromEntries([POOLS, ROUTED_IPS, RECORD_SETS, IPS, GROUPS].map((path) => [path, `you may not list ${path}`]));
+    const nothing = { code: EXIT.failed, text: '', problems: Object.values(refused) };
+    expect(await shown(refused)).toEqual(nothing);
+    expect(await shown(refused, {}, '203.0.113.9')).toEqual(nothing);
   });
 
   test('-o json has the same rows, with times in full', async () => {

@@ -1,3 +1,4 @@
+import type { ActorRecord } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { Address } from '../../machines/types.ts';
@@ -187,7 +188,8 @@ export class Made {
   /** How many addresses Jobs may have made for an attacker and not told of yet: nobody waits for that. */
   #untoldForAttacker(): number {
     const { attacker, world } = this.#stage;
-    return [...world.invariants.records].filter(([actor, { waiting }]) => waiting.create !== undefined && attacker?.isOwn(actor)).length;
+    const isUnderWay = ({ create, reconcile }: ActorRecord['waiting']): boolean => (create ?? reconcile) !== undefined;
+    return [...world.invariants.records].filter(([actor, { waiting }]) => isUnderWay(waiting) && attacker?.isOwn(actor)).length;
   }
 
   /** Addresses that the operator made and of which nobody knows. */

@@ -51,6 +51,8 @@ export class Simulation implements Stage {
   readonly #marks: MarkRules;
   readonly #patience: PatienceRules;
   readonly keepers = new Keepers();
+  /** When all was taken out of the way, virtual ms. */
+  mendedAt = Number.POSITIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** The term that is led, and since when it is seen to be, virtual ms. */
   #led: { readonly term: number | null; readonly since: number } = { term: null, since: 0 };
@@ -180,6 +182,7 @@ export class Simulation implements Stage {
 
   /** Nothing is in the way any more: enough nodes, all addresses, valid specs, a process, and nobody holds what is wanted. */
   async #mend(): Promise<void> {
+    this.mendedAt = this.world.clock.monotonic();
     this.operator.mend();
     const { pools, routed, nodes } = this;
     for (const [name, part] of this.#parts) if (name !== 'services') part.mend?.();

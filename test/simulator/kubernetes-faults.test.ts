@@ -151,6 +151,13 @@ describe('the control routes', () => {
     expect((await cluster.send('GET', NODES)).code).toBe(429);
   });
 
+  test('take what `curl -d` sends, which calls it a form', async () => {
+    const cluster = await withNodes('a');
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect((await fetch(`${cluster.url}/_control/outage`, { method: 'POST', headers, body: '{"mode":"503"}' })).status).toBe(200);
+    expect((await cluster.send('GET', NODES)).code).toBe(503);
+  });
+
   test('answer during an outage, so that it can be ended', async () => {
     const cluster = await withNodes('a');
     await cluster.send('POST', '/_control/outage', {});

@@ -64,7 +64,8 @@ describe('kubectl get', () => {
     await cluster.make(POOLS, pool('x'));
     await cluster.send('PATCH', `${POOLS}/x/status`, { status: { activeIPs: 1 } }, MERGE);
     const table = await tableOf(cluster, POOLS);
-    expect(columns(table)).toEqual(['Name', 'Provider', 'Desired', 'Active', 'Error', 'Age', 'Paused']);
+    const wide = ['Message', 'Addresses', 'Paused'];
+    expect(columns(table)).toEqual(['Name', 'Provider', 'Desired', 'Active', 'Ready', 'Reason', 'Error', 'Age', ...wide]);
     expect(row(table)).toMatchObject({ Name: 'x', Provider: 'digitalocean', Desired: 2, Active: 1, Error: null });
   });
 
@@ -130,6 +131,8 @@ describe('discovery', () => {
       resource: 'floatingippools',
       scope: 'Namespaced',
       responseKind: { kind: 'FloatingIPPool' },
+      shortNames: ['fip'],
+      categories: ['routedip-all'],
       subresources: [{ subresource: 'status' }],
     });
     const { body: core } = await cluster.send('GET', '/api', undefined, DISCOVERY);

@@ -29,7 +29,14 @@ export const SDKS: Readonly<Record<string, readonly string[]>> = {
   inspector: ['@statelyai/inspect', 'fastify', '@fastify/websocket'],
   kubernetes: ['@kubernetes/client-node', 'undici'],
   redis: ['ioredis'],
-  telemetry: ['pino', 'prom-client'],
+  telemetry: [
+    'pino',
+    'prom-client',
+    '@opentelemetry/api',
+    '@opentelemetry/exporter-trace-otlp-http',
+    '@opentelemetry/resources',
+    '@opentelemetry/sdk-trace',
+  ],
 };
 
 /** The adapters that speak to a provider over HTTP: what one request is, is the same for all of them, and stands in adapters/http/. */

@@ -28,6 +28,10 @@ export type RoutedRule =
   | 'keeps its mark while it holds';
 
 const FINALIZER = 'routedip.io/finalizer';
+const isOpenTo = ({ namespaces }: World, namespace: string): boolean => {
+  const labels = namespaces.labelsOf(namespace);
+  return labels.kind === 'known' && labels.labels['routedip.io/allow-operator-credentials'] === 'true';
+};
 const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${name}`;
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 
@@ -61,7 +65,7 @@ export class RoutedRules {
     this.#world = world;
     this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => [cellOf(ref), world.cluster.pool(ref)?.status]));
     this.#led = new LedRoutedIPs(world);
-    this.#classes = new SeenClasses(this.#led);
+    this.#classes = new SeenClasses(this.#led, (namespace) => isOpenTo(world, namespace));
     this.#marks = new HolderMarks(world, (node, actor) =>
       this.#note('keeps its mark while it holds', `${node} bears no mark any more, and holds ${actor}`),
     );
@@ -161,9 +165,15 @@ export class RoutedRules {
     });
   }
 
-  /** Whoever leads decides when he hears of the deletion, and an edit of the class is too late then; as long as nobody has led since it is not. */
+  /** Whoever leads decides when he hears of the deletion, by what he has heard of the class, and an edit of the class is too late then; as long as nobody has led since it is not. */
   #noteAsked(object: PoolObject): void {
-    this.#asked.set(object.ref.uid, this.#classes.mustDelete(object));
+    const isUnheard = this.#world.processes.some(({ cluster: { watch } }) => !watch.sees('policies'));
+    this.#asked.set(object.ref.uid, this.#classes.mustDelete(object) || (isUnheard && this.#isServedToDelete(object.ref)));
+  }
+
+  #isServedToDelete(ref: ObjectRef): boolean {
+    const context = this.#poolOf(cellOf(ref));
+    return context?.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
   }
 
   #gone(ref: ObjectRef): void {
@@ -181,7 +191,9 @@ export class RoutedRules {
       this.firewalls.forced(cell);
       return;
     }
-    this.firewalls.gone(cell);
+    // Where whoever leads has not heard of it yet, what is open is open for its former self, which somebody let go at once.
+    const served = this.#poolOf(cell);
+    if (served === undefined || served.ref.uid === ref.uid) this.firewalls.gone(cell);
     // The call that was to delete it may be on its way still.
     const isToGo = this.#classes.mayDelete(object) && this.#asked.get(ref.uid) === true;
     if (isToGo) this.#world.invariants.given.add(routedIP as Address);
@@ -270,7 +282,8 @@ export class RoutedRules {
 
   /** What a status says may be wrong: it was seen for whom it was made. */
   #isAskedFor(bound: PoolObject, makers: readonly ObjectRef[]): boolean {
-    const isOthers = makers.length > 0 && !makers.some(({ uid }) => uid === bound.ref.uid) && !isAdopting(bound.marks);
+    // One that is made again under its name has what was made for the one before.
+    const isOthers = makers.length > 0 && !makers.some((ref) => cellOf(ref) === cellOf(bound.ref)) && !isAdopting(bound.marks);
     const isAsked = this.#classes.mayDelete(bound) || this.#asked.get(bound.ref.uid) === true || this.#led.wasToDelete(bound.ref);
     return bound.deleting && isAsked && !isOthers;
   }

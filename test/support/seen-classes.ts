@@ -25,6 +25,8 @@ function sourceNamedIn({ ref, spec }: PoolObject): Source {
 /** What a class and issuers say of the addresses of their RoutedIPs, as they were seen last while they were valid. */
 export class SeenClasses {
   readonly #led: Pick<LedRoutedIPs, 'servedBy'>;
+  /** Whether issuers of that namespace may use the operator's credentials. */
+  readonly #isOpen: (namespace: string) => boolean;
   readonly #seen = new Map<Source, PoolObject>();
   /** Those that are invalid or gone. */
   readonly #unusable = new Set<Source>();
@@ -39,8 +41,9 @@ export class SeenClasses {
    *  has said since that this stays. */
   readonly #deleted = new Map<string, { readonly address: Json | undefined; mayStay: boolean }>();
 
-  constructor(led: Pick<LedRoutedIPs, 'servedBy'>) {
+  constructor(led: Pick<LedRoutedIPs, 'servedBy'>, isOpen: (namespace: string) => boolean) {
     this.#led = led;
+    this.#isOpen = isOpen;
   }
 
   put(policy: PoolObject): void {
@@ -100,10 +103,19 @@ export class SeenClasses {
     return policy !== undefined && fieldsOf(policy.spec).routedIPReclaimPolicy !== 'Delete';
   }
 
+  /** It has the operator's credentials, which its namespace may not use. */
+  #isRefused(source: Source): boolean {
+    const policy = this.#seen.get(source);
+    return (
+      policy?.ref.kind === 'RoutedIPIssuer' && fieldsOf(policy.spec).fromSecretsRef === undefined && !this.#isOpen(policy.ref.namespace)
+    );
+  }
+
   /** The class says by now that the address stays which the object had got when it was deleted, and each of the processes knows it. One that cannot be used says nothing of what it
    *  has never served. */
   keeps({ ref: { uid } }: PoolObject, address: Address, processes: readonly Pick<OperatorProcess, 'cluster'>[]): boolean {
-    const isSilent = this.#unusable.has(this.#named.get(uid) ?? '') && this.#untold.has(uid);
+    const named = this.#named.get(uid) ?? '';
+    const isSilent = this.#unusable.has(named) ? this.#untold.has(uid) : this.#isRefused(named) && this.#led.servedBy(uid) !== named;
     const isKept = this.#deleted.get(uid)?.address === address && this.#saysRetain(uid) && !isSilent;
     return isKept && processes.every(({ cluster: { watch } }) => watch.sees('policies') && watch.sees('objects'));
   }
@@ -126,7 +138,10 @@ export class SeenClasses {
    *  served it may go on. */
   mayDelete(object: PoolObject, isMade = false): boolean {
     const { uid } = object.ref;
-    const said = [sourceNamedIn(object), this.#untold.get(uid), this.#coming.get(uid)].map((source) => this.#seen.get(source ?? ''));
+    const sources = [sourceNamedIn(object), this.#untold.get(uid), this.#coming.get(uid)].filter(
+      (source) => source && !this.#isRefused(source),
+    );
+    const said = sources.map((source) => this.#seen.get(source ?? ''));
     const isOurs = isMade || fieldsOf(object.status).addressOrigin === 'Created';
     return said.some((policy) => saysDelete(policy) && (isOurs || (isAdopting(object.marks) && letsDeleteAdopted(policy))));
   }

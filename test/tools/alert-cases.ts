@@ -34,6 +34,9 @@ const leader = (instance: string): string => `routedip_leader{instance="${instan
 const synced = 'routedip_cache_synced{kind="FloatingIPPool"}';
 const heard = 'routedip_cache_last_sync_timestamp_seconds{kind="FloatingIPPool"}';
 const unserved = 'routedip_objects_unserved{kind="RoutedIP",reason="ProviderUnread"}';
+const drifts = 'routedip_drift_total{provider="digitalocean"}';
+const said = (condition: string, status: string, reason: string): string =>
+  `routedip_objects{kind="FloatingIPPool",condition="${condition}",status="${status}",reason="${reason}"}`;
 const jobs = (of: string): string => `routedip_queue_jobs{queue="digitalocean",state="${of}"}`;
 
 /** When each alert fires, and when it does not. RoutedIPStartsOver has a test of its own. */
@@ -49,6 +52,15 @@ export const ALERTS: readonly AlertCase[] = [
       { [state('disabled')]: '1x30' },
       { [state('in-progress')]: '1x3 stale', [state('active')]: '_x4 1x20' },
     ],
+  },
+  {
+    alert: 'RoutedIPDrift',
+    // Each five minutes another cluster takes an address back.
+    wrong: { [drifts]: '0x9 1x4 2x4 3x4 4x4 5x40' },
+    begins: 25,
+    labels: { provider: 'digitalocean' },
+    summary: 'addresses at digitalocean were moved by somebody else 4 times within an hour',
+    right: [{ [drifts]: '0x9 1x90' }],
   },
   {
     alert: 'RoutedIPAddressMissing',
@@ -144,6 +156,14 @@ export const ALERTS: readonly AlertCase[] = [
     right: [{ [leader('a')]: '0x40', [leader('b')]: '1x40' }],
   },
   {
+    alert: 'RoutedIPNoLeader',
+    wrong: { [leader('a')]: '1x5 stale' },
+    begins: 6,
+    labels: {},
+    summary: 'no replica of the operator decides',
+    right: [{ [leader('a')]: '1x5 stale', [leader('b')]: '1x40' }],
+  },
+  {
     alert: 'RoutedIPStoreAway',
     wrong: { routedip_store_away: '1x10' },
     begins: 0,
@@ -190,6 +210,24 @@ export const ALERTS: readonly AlertCase[] = [
     labels: { queue: 'digitalocean' },
     summary: 'a job of the queue digitalocean threw',
     right: [{ [jobs('failed')]: '1x30' }],
+  },
+  {
+    alert: 'RoutedIPObjectNotReady',
+    wrong: {
+      [said('Ready', 'False', 'SafeHold')]: '0x5 1x3 0x20',
+      [said('Ready', 'Unknown', 'Unverified')]: '_x9 1x20',
+      [said('Ready', 'True', 'AllActive')]: '7x30',
+    },
+    begins: 6,
+    labels: { kind: 'FloatingIPPool' },
+    summary: '1 objects of kind FloatingIPPool are not ready',
+    right: [
+      {
+        [said('Ready', 'True', 'AllActive')]: '7x30',
+        [said('Degraded', 'True', 'NodeInUse')]: '1x30',
+        [said('Ready', 'False', 'Waiting')]: '1x3 0x20',
+      },
+    ],
   },
   {
     alert: 'RoutedIPObjectUnserved',

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { busyReplica } from '../adapters/telemetry-busy.ts';
 import { metricsOf, samplesOf } from '../adapters/telemetry-scrape.ts';
-import { ALERTS, type Series } from './alert-cases.ts';
+import { ALERTS, type AlertCase, type Series } from './alert-cases.ts';
 import { type UnitTest, unitTest } from './promtool.ts';
 import { runTool, temporaryFolder } from './tool.ts';
 
@@ -32,6 +32,27 @@ const ruleOf = (alert: string): Rule => {
 
 const seriesOf = (series: Series): UnitTest['input_series'] => Object.entries(series).map(([name, values]) => ({ series: name, values }));
 
+/** The same, scraped in a cluster. */
+const inCluster = (cluster: string, series: Series): Series =>
+  Object.fromEntries(
+    Object.entries(series).map(([name, values]) => [
+      name.endsWith('}') ? `${name.slice(0, -1)},cluster="${cluster}"}` : `${name}{cluster="${cluster}"}`,
+      values,
+    ]),
+  );
+
+/** Minutes until it fires. */
+const firesAt = ({ alert, begins }: AlertCase): number => begins + Number(/^(\d+)m$/.exec(ruleOf(alert).for ?? '0m')?.[1]);
+
+/** What fires, with `labels` besides. */
+const firing = (each: AlertCase, labels: object = {}) => {
+  const rule = ruleOf(each.alert);
+  return {
+    exp_labels: { ...rule.labels, ...each.labels, ...labels },
+    exp_annotations: { ...rule.annotations, summary: each.summary, description: each.description ?? rule.annotations.description },
+  };
+};
+
 const OFTEN_ENOUGH = Array.from({ length: 41 }, (_, minute) => `${minute}m`);
 
 let page: string;
@@ -50,12 +71,7 @@ describe('promtool', () => {
 
 describe('an alert', () => {
   test.each(ALERTS)('$alert fires, not before its time, and says so: $summary', (each) => {
-    const rule = ruleOf(each.alert);
-    const at = each.begins + Number(/^(\d+)m$/.exec(rule.for ?? '0m')?.[1]);
-    const alert = {
-      exp_labels: { ...rule.labels, ...each.labels },
-      exp_annotations: { ...rule.annotations, summary: each.summary, description: each.description ?? rule.annotations.description },
-    };
+    const at = firesAt(each);
     const alertname = each.alert;
     const found = unitTest(
       [
@@ -65,7 +81,7 @@ describe('an alert', () => {
           input_series: seriesOf(each.wrong),
           alert_rule_test: [
             ...(at > 0 ? [{ eval_time: `${at - 1}m`, alertname, exp_alerts: [] }] : []),
-            { eval_time: `${at}m`, alertname, exp_alerts: [alert] },
+            { eval_time: `${at}m`, alertname, exp_alerts: [firing(each)] },
           ],
         },
       ],
@@ -85,6 +101,19 @@ describe('an alert', () => {
       groups,
     );
     expect(right.length).toBeGreaterThan(0);
+    expect(found).toBe('');
+  });
+
+  test.each(ALERTS)('$alert of two clusters in one Prometheus fires for the one that is wrong, and names it: $summary', (each) => {
+    const found = unitTest(
+      each.right.map((series, index) => ({
+        name: `beside right ${index}`,
+        interval: '1m',
+        input_series: [...seriesOf(inCluster('a', each.wrong)), ...seriesOf(inCluster('b', series))],
+        alert_rule_test: [{ eval_time: `${firesAt(each)}m`, alertname: each.alert, exp_alerts: [firing(each, { cluster: 'a' })] }],
+      })),
+      groups,
+    );
     expect(found).toBe('');
   });
 
@@ -184,5 +213,17 @@ describe('the alert that the operator starts over', () => {
     const input_series = seriesOf({ routedip_term: '1+1x7 8x60', routedip_store_away: '0x70' });
     const alert_rule_test = [{ eval_time: '30m', alertname: 'RoutedIPStartsOver', exp_alerts: [alert] }];
     expect(unitTest([{ name: 'seven', interval: '1m', input_series, alert_rule_test }], groups)).toBe('');
+  });
+
+  test('of two clusters in one Prometheus says which', () => {
+    const wrong = inCluster('a', { routedip_term: '1+1x7 8x60', routedip_store_away: '0x70' });
+    const right = inCluster('b', { routedip_term: '1x70', routedip_store_away: '0x70' });
+    const alert = {
+      exp_labels: { ...labels, cluster: 'a' },
+      exp_annotations: { ...annotations, description: annotations.description?.replace('{{ $value }}', '7') },
+    };
+    const alert_rule_test = [{ eval_time: '30m', alertname: 'RoutedIPStartsOver', exp_alerts: [alert] }];
+    const input_series = [...seriesOf(wrong), ...seriesOf(right)];
+    expect(unitTest([{ name: 'which', interval: '1m', input_series, alert_rule_test }], groups)).toBe('');
   });
 });

@@ -12,6 +12,7 @@ import { systemClock } from '../../adapters/system/clock.ts';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, installRoles, type KubeObject, objectsInText } from '../support/kube-apply.ts';
+import { OPERATOR_IDENTITY } from '../support/kube-connection.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { wholeTemplate } from './helm.ts';
 
@@ -104,7 +105,7 @@ describe('an operator that may only read what cert-manager writes', () => {
 
   test('serves its certificate as soon as it is there and trusted, and writes nothing', async () => {
     const config = loadConfig(cluster.kubeconfigFor(await cluster.tokenFor(NAMESPACE, NAMESPACE)));
-    const connection = connect(config);
+    const connection = connect(config, OPERATOR_IDENTITY);
     onTestFinished(() => connection.close());
     const used: string[] = [];
     const keeper = keepCertificates({

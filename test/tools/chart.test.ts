@@ -68,6 +68,7 @@ describe('the chart', () => {
     ['journal', { journal: { enabled: true } }, 'journal.yaml'],
     ['metrics.auth', { metrics: { auth: 'token-review' } }, 'metrics-auth.yaml'],
     ['metrics.serviceMonitor', { metrics: { serviceMonitor: { enabled: true } } }, 'components/service-monitor/service-monitor.yaml'],
+    ['metrics.prometheusRule', { metrics: { prometheusRule: { enabled: true } } }, 'prometheus/rules.yaml'],
     ['virtualIPs', { virtualIPs: { enabled: true } }, 'virtual-ips.yaml'],
     ['vipLease', { admission: 'policies', vipLease: { enabled: true } }, 'components/vip-allocator/lease.yaml'],
   ])('adds with %s the objects of the plain manifest, and no other', (_, values, path) => {
@@ -356,6 +357,11 @@ describe('values', () => {
     ['a URL of Redis that bears a password', { redis: { url: 'redis://:secret@redis:6379' } }, '/redis/url'],
     ['a URL that is none of Redis', { redis: { url: 'http://redis' } }, '/redis/url'],
     ['a way to ask for tokens that there is not', { metrics: { auth: true } }, '/metrics/auth'],
+    [
+      'a base of runbooks that is no URL',
+      { metrics: { prometheusRule: { runbookBaseUrl: 'docs' } } },
+      '/metrics/prometheusRule/runbookBaseUrl',
+    ],
     ['a word that YAML takes for false', { admission: false }, '/admission'],
   ])('with %s are refused, and the message says where', (_, values, where) => {
     expect(() => rendered(values)).toThrow(where);

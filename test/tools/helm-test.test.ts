@@ -43,6 +43,11 @@ describe('helm test', () => {
     ]);
   });
 
+  test('goes where the operator may go', () => {
+    const values = { nodeSelector: { pool: 'infra' }, tolerations: [{ operator: 'Exists' }] };
+    expect(testPod(values).spec).toEqual({ ...testPod().spec, ...values });
+  });
+
   test('runs the script as it is, which knows how many replicas there are to be', () => {
     const [{ command, env }] = testPod({ redis: { mode: 'memory' }, replicas: 3 }).spec.containers;
     expect(command).toEqual(['node', '--input-type=module', '--eval', readFileSync(join(CHART, 'files/ready.mjs'), 'utf8')]);

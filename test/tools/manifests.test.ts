@@ -76,6 +76,18 @@ const overlaid = (...components: readonly string[]): string => {
   }
 };
 
+/** Each value that is handed over to Pods. */
+const PODS = {
+  extraEnv: [{ name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+  podAnnotations: { note: 'x' },
+  podLabels: { tier: 'infra' },
+  priorityClassName: 'system-cluster-critical',
+  nodeSelector: { pool: 'infra' },
+  tolerations: [{ operator: 'Exists' }],
+  affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields: [] }] } } },
+  topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' }],
+};
+
 describe('as Kubernetes describes its kinds, strictly, are', () => {
   test.each([
     'deploy/bundle.yaml',
@@ -116,6 +128,16 @@ describe('as Kubernetes describes its kinds, strictly, are', () => {
       { dashboard: { enabled: true }, inspector: { enabled: true }, metrics: { auth: 'token-review', serviceMonitor: { enabled: true } } },
     ],
     [
+      'alerts, their runbooks and the dashboard of Grafana',
+      {
+        metrics: {
+          serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+          prometheusRule: { enabled: true, labels: { release: 'prometheus' }, runbookBaseUrl: 'https://wiki.example.com/routedip' },
+          dashboard: { enabled: true, annotations: { 'example.com/folder': 'Network' } },
+        },
+      },
+    ],
+    [
       'openshift and a registry',
       {
         openshift: true,
@@ -125,6 +147,7 @@ describe('as Kubernetes describes its kinds, strictly, are', () => {
         extraArgs: ['--debug'],
       },
     ],
+    ['Pods as told', { ...PODS, redis: PODS }],
   ])('the chart with %s', (_, values) => expectValid(wholeTemplate(values, 'elsewhere')));
 });
 

@@ -3,6 +3,20 @@
 {{- with .root.Values.registry | default .image.registry }}{{ trimSuffix "/" . }}/{{ end }}{{ .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}
 {{- end }}
 
+{{/* Labels with the name by which selectors know an object, whatever the others are: (dict "name" … "labels" …) */}}
+{{- define "routedip-operator.labels" -}}
+{{- toYaml (merge (dict "app.kubernetes.io/name" .name) (.labels | default dict)) }}
+{{- end }}
+
+{{/* Where Pods may run, as a part of their spec, from the values of a workload; nothing where these say nothing. */}}
+{{- define "routedip-operator.scheduling" -}}
+{{- range $field := list "priorityClassName" "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" }}
+{{- with index $ $field }}
+{{- toYaml (dict $field .) | nindent 6 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* An init container that makes a Secret unless it is there: (dict "name" … "secret" … "key" … "root" $) */}}
 {{- define "routedip-operator.generateSecret" -}}
 - name: {{ .name }}

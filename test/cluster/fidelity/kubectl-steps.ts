@@ -161,6 +161,7 @@ export const COMMANDS: readonly Command[] = [
   run(`apply --server-side -f ${SAMPLE}`),
   run(`apply --server-side --force-conflicts -f ${SAMPLE}`),
   run('get floatingippools'),
+  run('get fip -o wide'),
   run('get floatingippool ingress-pool -o yaml'),
   run('describe floatingippool ingress-pool'),
   run('apply -f -', { input: manifest(POOL) }),

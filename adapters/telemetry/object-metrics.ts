@@ -1,0 +1,23 @@
+import type { Condition } from '../../machines/types.ts';
+import { Gauge, type Registry } from './prom-client.ts';
+
+/** What the conditions of one object say. */
+export interface ShownObject {
+  readonly kind: string;
+  readonly conditions: Iterable<Condition>;
+}
+
+/** Counts objects by what each of their conditions says. Read at each scrape, so that nothing is left of what is gone. */
+export function objectMetrics(registry: Registry, objects: () => Iterable<ShownObject>): void {
+  new Gauge({
+    name: 'routedip_objects',
+    help: 'Objects by what their conditions say.',
+    labelNames: ['kind', 'condition', 'status', 'reason'] as const,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { kind, conditions } of objects())
+        for (const { type: condition, status, reason } of conditions) this.inc({ kind, condition, status, reason });
+    },
+  });
+}

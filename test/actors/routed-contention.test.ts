@@ -1,0 +1,86 @@
+import { describe, expect } from 'vitest';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import { node, providerIDOf } from '../support/world.ts';
+import { test } from './routed-test.ts';
+import { MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';
+
+const A = '203.0.113.70' as Address;
+const HOUR = 60 * MINUTE;
+/** From one look of the other cluster to the next. */
+const LOOKS = 5 * MINUTE;
+
+/** A RoutedIP whose address another cluster wants on a machine of its own. */
+async function fought(world: RoutedWorld, contention: object | null): Promise<ObjectRef> {
+  world.setClass(contention ? { contention: { ...contention } } : {});
+  world.setNode(node('a'), node('b'));
+  world.setWeb('shop', ['a', 'b']);
+  world.provider.cloud.addNode(providerIDOf('foreign'));
+  world.address(A);
+  const ref = world.setRoutedIP('shop', { routedIP: A });
+  await world.leader();
+  await world.stable(ref);
+  return ref;
+}
+
+/** For so long the other cluster takes the address back at each of its looks. */
+async function fight(world: RoutedWorld, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += LOOKS) {
+    world.provider.cloud.moveByHand(A, providerIDOf('foreign'));
+    await world.clock.advance(LOOKS);
+  }
+}
+
+describe('an address that another cluster takes back again and again', () => {
+  test('is left to it after as many moves as the class says, and that is told', async ({ open }) => {
+    const world = open();
+    const ref = await fought(world, { moves: 3, windowSeconds: 24 * 3600 });
+    const before = world.assigns().length;
+    await fight(world, 6 * HOUR);
+    expect(world.assigns().length - before).toBeLessThanOrEqual(3);
+    expect([world.reasonOf(ref), world.reasonOf(ref, 'Degraded')]).toEqual(['Contended', 'Contended']);
+    expect(world.statusOf(ref).contendedUntil).toEqual(expect.any(String));
+    expect(world.holderOf(A), 'it stays with the other one').toBe('foreign');
+  });
+
+  test('is taken back once nobody has moved it for a window', async ({ open }) => {
+    const world = open();
+    const ref = await fought(world, { moves: 2, windowSeconds: 3600 });
+    await fight(world, HOUR);
+    expect(world.reasonOf(ref)).toBe('Contended');
+    await world.clock.runUntil(() => world.reasonOf(ref) === 'Assigned', 2 * HOUR);
+    expect(world.statusOf(ref).contendedUntil).toBeUndefined();
+  });
+
+  test('is left to it for the rest of that time although all records are lost', async ({ open }) => {
+    const world = open();
+    const ref = await fought(world, { moves: 2, windowSeconds: 24 * 3600 });
+    await fight(world, HOUR);
+    const [until, assigns] = [world.statusOf(ref).contendedUntil, world.assigns().length];
+    for (const process of world.processes) process.kill();
+    world.store.wipe();
+    world.queues.wipe();
+    world.invariants.forget();
+    await world.leader();
+    await world.clock.advance(HOUR);
+    expect([world.reasonOf(ref), world.assigns().length]).toEqual(['Contended', assigns]);
+    expect(Math.abs(Date.parse(String(world.statusOf(ref).contendedUntil)) - Date.parse(String(until)))).toBeLessThan(SECOND);
+  });
+
+  test('is taken back each time by a class that says nothing of it', async ({ open }) => {
+    const world = open();
+    const ref = await fought(world, null);
+    const before = world.assigns().length;
+    await fight(world, 2 * HOUR);
+    expect(world.assigns().length - before).toBeGreaterThan(15);
+    expect(world.statusOf(ref).contendedUntil).toBeUndefined();
+  });
+});
+
+test('rules that mean nothing are refused, with the field', async ({ open }) => {
+  const world = open();
+  const policy = world.setClass({ contention: { moves: 0, windowSeconds: 60 } });
+  await world.leader();
+  await world.untilReason(policy, 'InvalidSpec');
+  expect(world.messageOf(policy)).toContain('contention needs moves of at least 1 and windowSeconds above 0');
+});

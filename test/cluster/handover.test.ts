@@ -1,0 +1,3 @@
+import { handoverScenarios } from '../e2e/handover.scenario.ts';
+
+handoverScenarios();

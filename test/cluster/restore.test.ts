@@ -1,0 +1,3 @@
+import { restoreScenarios } from '../e2e/restore.scenario.ts';
+
+restoreScenarios();

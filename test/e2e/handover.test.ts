@@ -1,0 +1,3 @@
+import { handoverScenarios } from './handover.scenario.ts';
+
+handoverScenarios();

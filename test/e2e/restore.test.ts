@@ -1,0 +1,3 @@
+import { restoreScenarios } from './restore.scenario.ts';
+
+restoreScenarios();
