@@ -16,7 +16,7 @@ export const TOKEN = 'token-of-the-node-tests';
 const GROUP = 'flipop.digitalocean.com/v1alpha1';
 /** For what the machine does beside other work: images are unpacked, processes started, probes asked. */
 const DEADLINE_MS = 180_000;
-const KUBECTL_MS = 180_000;
+const KUBECTL_MS = 280_000;
 
 /** A real node, which tools/kubernetes/with-node started before the suite, other nodes beside it, and a cloud that Pods reach. */
 export interface NodeStage {

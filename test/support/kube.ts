@@ -143,7 +143,7 @@ class RunningCluster implements Cluster {
   }
 
   async startAll(): Promise<void> {
-    await this.#start('etcd', etcdFlags(this.#folder, this.#ports));
+    await this.#start('etcd', etcdFlags(this.#folder, this.#ports, this.version));
     await this.startApiServer();
     const { controllers = [], runsPods = false } = this.#options;
     if (controllers.length === 0) return;
