@@ -50,6 +50,11 @@ export class Outages {
     return outages;
   }
 
+  /** The machine that had it just before that time; null for none. */
+  holderBefore(address: Address, at: number): ProviderID | null {
+    return this.#simulation.world.provider.cloud.history(address).findLast((each) => each.at < at)?.providerID ?? null;
+  }
+
   /** The machine on which it was put first in that time; null for none. */
   chosen(address: Address, from: number, to: number): ProviderID | null {
     const held = this.#simulation.world.provider.cloud.history(address);

@@ -123,7 +123,7 @@ function changed(simulation: Simulation, twin: Simulation): readonly string[] {
 }
 
 /** Of who has the same nodes each failover is compared with the same one; of others with the longest. Of several free nodes another one than without the attacker may be chosen, and
- *  fail in its turn. */
+ *  fail in its turn: on which one it stood counts, too. */
 function heldUp(address: Address, now: Outages, then: Outages, isAlone: boolean): readonly string[] {
   const former = then.of(address);
   const longest = Math.max(PROMPTLY_MS, ...former.map(({ ms }) => ms));
@@ -131,7 +131,9 @@ function heldUp(address: Address, now: Outages, then: Outages, isAlone: boolean)
     const same = former.filter((each) => Math.abs(each.from - from) <= LONGER_MS).map((each) => each.ms);
     const usual = isAlone ? Math.max(0, ...same) : longest;
     const [chosen, wasChosen] = [now, then].map((each) => each.chosen(address, from, from + usual + LONGER_MS));
-    const isOther = chosen !== null && wasChosen !== null && chosen !== wasChosen;
+    const isOther =
+      (chosen !== null && wasChosen !== null && chosen !== wasChosen) ||
+      now.holderBefore(address, from) !== then.holderBefore(address, from);
     return ms <= usual + LONGER_MS || isOther
       ? []
       : [`an attack holds up a failover: ${address} was out for ${ms} ms from ${from} on, not ${usual}`];
