@@ -126,9 +126,9 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const { queues, store, budgetOf, board, away, close } = await jobs(options, address, { connection, clock, log, stopping, waitsFor });
   opened.push(close);
   const { callDeadlineMs } = settings;
-  const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, connection, clock, secrets });
-  opened.push(() => known.close());
   const namespace = options.namespace ?? ownNamespace(config);
+  const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, connection, clock, namespace, secrets });
+  opened.push(() => known.close());
   const { leadership, source, writer, ledger, namespaces } = kubernetes(options, {
     connection,
     namespace,
@@ -186,6 +186,8 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     queueCounts,
     budgets: known.budgets,
   } satisfies Partial<Parts>);
+  waitsFor('the Secret of --tokens-secret');
+  await Promise.race([known.tokensRead, stopping]);
   waitsFor(null);
   opened.push(() => supervisor.stop());
   await Promise.race([supervisor.start(), stopping]);

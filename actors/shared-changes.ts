@@ -1,3 +1,5 @@
+import { isFirewall } from '../machines/firewall-id.ts';
+import { isPrivate } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
 import { PacedQueue } from './paced-queue.ts';
@@ -19,6 +21,9 @@ export interface SharedChangesPorts {
   /** Tells an object what it has to know now. */
   readonly observe: (pool: PoolObject) => void;
 }
+
+/** A zone or a firewall, which belongs to no object and has its provider in its id. */
+const isShared = (id: ActorId): boolean => id.startsWith('zone/') || isFirewall(id);
 
 /** Something has changed that thousands may share, a class or an account: they are told one after the other, in slices. To each it is as if it had changed when it is told. */
 export class SharedChanges {
@@ -45,7 +50,11 @@ export class SharedChanges {
     const { providers, lists, pools, cells } = this.#ports;
     this.#unread.add(key);
     if (!providers.all[key]?.provider) lists.giveUp(key);
-    this.#ofProviders.add([...usersOf(key, pools, (cell) => cells.recordsOf(cell)).map(([id]) => id), ...lists.waitingFor(key)]);
+    else for (const id of cells.all.keys()) if (isShared(id) && id.split('/')[1] === key) cells.tell(id, { type: 'SECRET_OBSERVED' });
+    // A record set names its provider in a place of its own.
+    const withRecords = isPrivate(key) ? [] : [...pools.all.keys()].filter((id) => !isRoutedIP(id));
+    const users = usersOf(key, pools, (cell) => cells.recordsOf(cell)).map(([id]) => id);
+    this.#ofProviders.add([...users, ...withRecords, ...lists.waitingFor(key)]);
   }
 
   /** Tells the object at once what waits to be told. To be called before it is told anything else that may rest on that. */

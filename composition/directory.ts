@@ -1,4 +1,4 @@
-import type { ProviderDirectory } from '../actors/ports/directory.ts';
+import type { ProviderDirectory, SecretRef } from '../actors/ports/directory.ts';
 import type { Clock } from '../actors/ports.ts';
 import { Accounts } from '../adapters/accounts/directory.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';
@@ -14,12 +14,16 @@ import { type RegistryContext, registry } from './providers.ts';
 export interface DirectoryContext extends RegistryContext {
   readonly connection: Connection;
   readonly clock: Clock;
+  /** Where the operator's own Secret is, unless its name says so. */
+  readonly namespace: string;
   /** Told every token that a Secret holds, before it is used. */
   readonly secrets: Redaction;
 }
 
 export interface Directory {
   readonly providers: ProviderDirectory;
+  /** Resolves once the operator's own tokens are known, or that they are missing: until then no object can be judged. */
+  readonly tokensRead: Promise<void>;
   /** How many addresses of one family a node can hold, by the key of their provider. */
   readonly addressesPerNode: (key: string) => number;
   /** Of each token in use. */
@@ -30,7 +34,7 @@ export interface Directory {
 
 /** All providers of this process. @throws Error as `registry` does */
 export function directory(options: Options, environment: Environment, context: DirectoryContext): Directory {
-  const { connection, clock, log, secrets: redaction } = context;
+  const { connection, clock, log, namespace, secrets: redaction } = context;
   const known = registry(options, environment, context);
   const secrets = new KubernetesSecrets({ connection, clock, log, random: Math.random, timings: TIMINGS });
   const accounts = new Accounts({
@@ -41,9 +45,11 @@ export function directory(options: Options, environment: Environment, context: D
     hide: (secret) => redaction.add(secret),
     log,
   });
+  const own = options.tokensSecret ? { namespace, ...options.tokensSecret, optional: false } : null;
   const factsOf = (key: string) => (accounts.all[key] ?? accounts.all[cloudOf(key)])?.facts;
   return {
     providers: accounts,
+    tokensRead: own ? ownTokens(accounts, known.unset, own) : Promise.resolve(),
     addressesPerNode: (key) => factsOf(key)?.addressesPerNode ?? 1,
     budgets: known.budgets,
     close: () => {
@@ -53,3 +59,12 @@ export function directory(options: Options, environment: Environment, context: D
     },
   };
 }
+
+/** Has the accounts of these clouds work with what stands in the Secret, from now on. */
+const ownTokens = (accounts: Accounts, clouds: readonly string[], secret: SecretRef): Promise<void> =>
+  new Promise((resolve) => {
+    const tell = (): void => void (clouds.some((cloud) => accounts.all[cloud]?.unread) || resolve());
+    for (const cloud of clouds) accounts.need(`operator/${cloud}`, { key: cloud, cloud, secrets: [secret], templates: null });
+    accounts.onChange(tell);
+    tell();
+  });

@@ -29,7 +29,7 @@ type Client = Provider & { readonly close: () => void };
 /** A provider that specs may name. */
 interface Offer {
   readonly facts: Omit<ProviderFacts, 'missing' | 'missingReason'>;
-  /** Where its token comes from. */
+  /** Where its token comes from: the environment, else the operator's own Secret under the same name. */
   readonly variable: string;
   /** Under which keys a Secret may hold one, the preferred one first; none when there is but the account of the environment. */
   readonly secretKeys: readonly string[];
@@ -70,9 +70,10 @@ export interface RegistryContext {
 }
 
 export interface Registry {
-  /** With the credentials of the environment. */
+  /** With the credentials of the environment. One without any is left out where they stand in the operator's own Secret. */
   readonly providers: Readonly<Record<string, KnownProvider>>;
-  /** Those at which there may be other accounts. */
+  /** Those whose token stands in that Secret. */
+  readonly unset: readonly string[];
   readonly clouds: Readonly<Record<string, Cloud>>;
   /** Of each token in use. */
   readonly budgets: () => readonly TokenBudget[];
@@ -84,7 +85,9 @@ export interface Registry {
  *  @throws Error when a controller was asked for by name and there is no token that it could work with */
 export function registry(options: Options, environment: Environment, context: RegistryContext): Registry {
   const known = offers(options, environment);
-  if (options.controllers?.includes('flipop') && Object.values(known).every(({ token }) => token === null)) {
+  const { tokensSecret } = options;
+  const unset = Object.keys(known).filter((name) => tokensSecret !== undefined && known[name]?.token === null);
+  if (options.controllers?.includes('flipop') && unset.length === 0 && Object.values(known).every(({ token }) => token === null)) {
     const variables = Object.values(known).map(({ variable }) => variable);
     throw new Error(`the controller "flipop" was asked for, but neither ${variables.join(' nor ')} is set`);
   }
@@ -105,14 +108,16 @@ export function registry(options: Options, environment: Environment, context: Re
   };
   const cloud = (name: string, offer: Offer): Cloud => ({
     abilities: offer.facts,
+    variable: offer.variable,
     secretKeys: offer.secretKeys,
     connect: (token) => connect(name, offer, token),
   });
   return {
-    providers: Object.fromEntries(Object.entries(known).map(([name, offer]) => [name, entry(name, offer)])),
-    clouds: Object.fromEntries(
-      Object.entries(known).flatMap(([name, offer]) => (offer.secretKeys.length > 0 ? [[name, cloud(name, offer)]] : [])),
+    providers: Object.fromEntries(
+      Object.entries(known).flatMap(([name, offer]) => (unset.includes(name) ? [] : [[name, entry(name, offer)]])),
     ),
+    unset,
+    clouds: Object.fromEntries(Object.entries(known).map(([name, offer]) => [name, cloud(name, offer)])),
     // Keys of one token share its budget.
     budgets: () => [...new Map([...open].map((working) => [`${working.provider} ${working.tokenHash}`, working])).values()],
     close: () => {

@@ -58,6 +58,7 @@ export const zoneMachine = (settings: ZoneSettings) => {
         wakeUp: always(work.wakeUp),
         callVerification: always(work.callVerification(settings)),
         resume: always(work.resume),
+        retryRefused: always(work.retryRefused),
         noteUnheard: always(work.noteUnheard(settings)),
       },
       guards: {
@@ -114,7 +115,10 @@ export const zoneMachine = (settings: ZoneSettings) => {
             verify: { target: 'CoolOff', reenter: true, actions: 'callVerification' },
           },
           exit: 'forgetWake',
-          on: { RESUME: { target: 'CoolOff', reenter: true, actions: 'resume' } },
+          on: {
+            RESUME: { target: 'CoolOff', reenter: true, actions: 'resume' },
+            SECRET_OBSERVED: { target: 'CoolOff', reenter: true, actions: 'retryRefused' },
+          },
         },
         Unclaimed: {
           type: 'final',

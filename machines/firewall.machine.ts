@@ -126,6 +126,7 @@ export const firewallMachine = (settings: FirewallSettings) => {
           on: {
             FIREWALL_OBSERVED: { guard: 'observesLoss', target: 'Looking', actions: 'noteLoss' },
             CLAIM: { target: 'Idle', actions: 'noteClaim' },
+            SECRET_OBSERVED: { target: 'Idle', actions: 'retry' },
             RESUME: { target: 'Resting', reenter: true },
           },
         },

@@ -1,5 +1,5 @@
 import { type BackoffTables, backoffMs } from './backoff.ts';
-import type { Claim, Decision, Effect, FirewallObserved, Opened, Pruned, Refused } from './events.ts';
+import type { Claim, Decision, Effect, FirewallObserved, Opened, Pruned, Refused, SecretObserved } from './events.ts';
 import { alsoOpen, type Held, heldAfter, isWithin, needs, openable, unionOf } from './firewall-claims.ts';
 import type { DoubtSettings, FirewallDoubt } from './firewall-doubt.ts';
 import { isNothing, mended, stillLost } from './firewall-lost.ts';
@@ -58,6 +58,7 @@ export interface FirewallMachineInput {
 export type AnyFirewallEvent =
   | Claim
   | FirewallObserved
+  | SecretObserved
   | { readonly type: 'RESUME'; readonly at: number }
   | { readonly type: 'DELETED'; readonly at: number }
   | { readonly type: 'xstate.done.actor.look'; readonly output: FirewallFound; readonly at: number }

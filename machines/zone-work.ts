@@ -151,11 +151,16 @@ export const callVerification =
     return settle(next({ ...context, ...(isSettled && { unheardUntil: null }), claims, isVerifying, verifyAt: at + verifyEveryMs }, asked));
   };
 
-/** After a load a claimant may be gone, and new credentials may be there: what failed for want of them is tried at once. */
+/** After a load a claimant may be gone, and there may be other credentials. */
 export function resume(context: ZoneContext): Next {
+  const claims = mapClaims(context, (claim) => ({ ...claim, silent: Math.max(1, claim.silent) }));
+  return retryRefused({ ...context, claims });
+}
+
+/** There may be other credentials: what failed for want of them is tried at once. */
+export function retryRefused(context: ZoneContext): Next {
   const claims = mapClaims(context, (claim) => ({
     ...claim,
-    silent: Math.max(1, claim.silent),
     retry: claim.told?.failure?.kind === 'Unauthorized' ? null : claim.retry,
   }));
   return next({ ...context, claims, blocked: context.failure?.kind === 'Unauthorized' ? null : context.blocked });

@@ -1,6 +1,6 @@
 import { type BackoffTables, restMs } from './backoff.ts';
 import { canonicalZone, type Records, type RecordTarget, relativeName } from './dns.ts';
-import type { Decision, Effect, RecordsClaimed, RecordsFailure, Resume } from './events.ts';
+import type { Decision, Effect, RecordsClaimed, RecordsFailure, Resume, SecretObserved } from './events.ts';
 import type { EnsuredRecords } from './jobs.ts';
 import type { ActorId, JobFailure } from './types.ts';
 
@@ -72,6 +72,7 @@ export interface ZoneSettings {
 export type AnyZoneEvent =
   | RecordsClaimed
   | Resume
+  | SecretObserved
   | { readonly type: 'xstate.done.actor.ensure'; readonly output: EnsuredRecords; readonly at: number }
   | { readonly type: 'xstate.error.actor.ensure'; readonly error: JobFailure; readonly at: number };
 

@@ -24,13 +24,13 @@ const bundle = (definitions: string, files: readonly string[] = installedFiles()
   joined(files.map((path) => (path === 'crds.yaml' ? definitions.replace(/^#.*\n---\n/, '') : manifestText(path))));
 
 const POLICIES: readonly string[] = ['vip-admission-policies.yaml', 'node-policy.yaml'];
-const METRICS_FLAG = '--metrics-bind-addr, ":8080"';
+const FLAGS = '--metrics-bind-addr, ":8080", --tokens-secret=routedip-operator';
 
 /** The same for clusters that evaluate no policies: as with the component `admission-webhook`. @throws Error when the operator is started in another way */
 const bundleWithWebhook = (definitions: string): string => {
   const files = installedFiles().filter((path) => !POLICIES.includes(path));
   const text = bundle(definitions, [...files, 'vip-admission-webhook.yaml']);
-  const served = text.replace(`[run, ${METRICS_FLAG}]`, `[run, ${METRICS_FLAG}, --admission=webhook, "--webhook-bind-addr=:9443"]`);
+  const served = text.replace(`[run, ${FLAGS}]`, `[run, ${FLAGS}, --admission=webhook, "--webhook-bind-addr=:9443"]`);
   if (served === text) throw new Error('operator.yaml starts no operator to which flags could be added');
   return served;
 };

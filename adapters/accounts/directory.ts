@@ -12,6 +12,8 @@ import { Needs } from './needs.ts';
 /** A cloud at which there may be several accounts. */
 export interface Cloud {
   readonly abilities: Abilities;
+  /** Under which the operator's own Secret holds the token, as the environment would. */
+  readonly variable: string;
   /** Under which a Secret may hold the token, the preferred one first. */
   readonly secretKeys: readonly string[];
   /** A client with the budget of its token. */
@@ -19,7 +21,7 @@ export interface Cloud {
 }
 
 export interface AccountsOptions {
-  /** Those of the environment, by cloud. */
+  /** Those of the environment, by cloud. One whose token stands in the operator's own Secret is needed like any other, under the name of its cloud. */
   readonly standing: ProviderDirectory['all'];
   readonly clouds: Readonly<Record<string, Cloud>>;
   readonly secrets: Secrets;
@@ -39,6 +41,8 @@ interface Entry {
   readonly need: ProviderNeed;
   readonly watched: readonly Watched[];
   readonly credentials: Credentials;
+  /** The operator's own account, where the need names no Secrets. */
+  readonly own: Known | undefined;
   readonly client: ClientUse | null;
   readonly jobs: JobDriver | null;
   readonly known: Known;
@@ -100,13 +104,15 @@ export class Accounts implements ProviderDirectory {
   #resolve(need: ProviderNeed, watched: readonly Watched[]): boolean {
     const before = this.#entries.get(need.key) ?? null;
     const secrets = watched.map(({ ref, use }) => ({ ref, reading: use.reading() }));
-    const credentials = credentialsOf(need, secrets, this.#options.clouds[need.cloud ?? '']?.secretKeys ?? []);
-    if (before && (credentials.kind === 'unread' || isDeepStrictEqual([before.need, before.credentials], [need, credentials]))) {
+    const credentials = credentialsOf(need, secrets, this.#keysFor(need));
+    const own = this.#ownFor(need);
+    const isSame = before?.own === own && isDeepStrictEqual([before?.need, before?.credentials], [need, credentials]);
+    if (before && (credentials.kind === 'unread' || isSame)) {
       // What stands there goes on until it is known what takes its place.
       this.#entries.set(need.key, { ...before, need, watched });
       return false;
     }
-    const after = this.#entryOf(need, watched, credentials);
+    const after = this.#entryOf(need, watched, credentials, own);
     before?.client?.leave();
     for (const tell of before?.unused ?? []) tell();
     this.#entries.set(need.key, after);
@@ -115,21 +121,29 @@ export class Accounts implements ProviderDirectory {
     return true;
   }
 
-  #entryOf(need: ProviderNeed, watched: readonly Watched[], credentials: Credentials): Entry {
-    const { standing, clouds, jobDriver } = this.#options;
+  #keysFor({ key, cloud }: ProviderNeed): readonly string[] {
+    const { variable, secretKeys } = this.#options.clouds[cloud ?? ''] ?? {};
+    return key === cloud ? [variable ?? []].flat() : (secretKeys ?? []);
+  }
+
+  #ownFor({ cloud, secrets }: ProviderNeed): Known | undefined {
+    return cloud !== null && secrets.length === 0 ? this.all[cloud] : undefined;
+  }
+
+  #entryOf(need: ProviderNeed, watched: readonly Watched[], credentials: Credentials, own: Known | undefined): Entry {
+    const { clouds, jobDriver } = this.#options;
     const unused = this.#hide(need, credentials);
-    const environment = need.cloud !== null && need.secrets.length === 0 ? standing[need.cloud] : undefined;
     const token = credentials.kind === 'there' ? (credentials.token?.text ?? null) : null;
     const client = need.cloud !== null && clouds[need.cloud] && token !== null ? this.#clients.join(need.cloud, token) : null;
     const jobs = need.templates && credentials.kind === 'there' ? (jobDriver?.(need.templates, need.secrets) ?? null) : null;
     const known = knownBy(need, {
       credentials,
-      client: client?.provider ?? environment?.provider ?? null,
+      client: client?.provider ?? own?.provider ?? null,
       jobs,
       abilities: clouds[need.cloud ?? '']?.abilities ?? null,
-      environmentLacks: environment?.facts.missing ?? null,
+      ownLacks: own?.facts.missing ?? null,
     });
-    return { need, watched, credentials, client, jobs, known, unused };
+    return { need, watched, credentials, own, client, jobs, known, unused };
   }
 
   #hide({ templates }: ProviderNeed, credentials: Credentials): readonly (() => void)[] {
@@ -161,6 +175,9 @@ export class Accounts implements ProviderDirectory {
       if (known) this.all[key] = known;
       else delete this.all[key];
     }
+    const followers = [...this.#entries.values()].filter(({ need }) => need.secrets.length === 0 && keys.includes(need.cloud ?? ''));
+    const changed = followers.filter(({ need, watched }) => this.#resolve(need, watched)).map(({ need }) => need.key);
+    if (changed.length > 0) this.#publish(changed);
     for (const key of keys) for (const tell of this.#listeners) tell(key);
   }
 }

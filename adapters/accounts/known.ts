@@ -11,20 +11,20 @@ export type Abilities = Omit<Known['facts'], 'missing' | 'missingReason'>;
 /** What a key's provider is made of. */
 export interface Means {
   readonly credentials: Credentials;
-  /** Of the token, or that of the environment when the need has no Secrets. */
+  /** Of the token, or the operator’s own when the need has no Secrets. */
   readonly client: Provider | null;
   readonly jobs: JobDriver | null;
   /** Of the cloud whose API is used; null when it is none of ours. */
   readonly abilities: Abilities | null;
-  /** What the environment lacks, where its credentials are to be used. */
-  readonly environmentLacks: string | null;
+  /** What the operator’s own account lacks, where that is to be used. */
+  readonly ownLacks: string | null;
 }
 
 const NONE: Abilities = { addresses: false, dns: false, ipv6: false, addressesPerNode: 1, providerIDPrefix: '' };
 
 /** What stands under a key: the provider, or what is missing for it. */
 export function knownBy({ key, cloud, templates }: ProviderNeed, means: Means): Known {
-  const { credentials, client, jobs, environmentLacks } = means;
+  const { credentials, client, jobs, ownLacks } = means;
   const abilities = (cloud === null ? JOBS_ONLY : means.abilities) ?? NONE;
   const without = (missing: string): Known => ({ facts: { ...abilities, missing }, provider: null });
   if (cloud !== null && means.abilities === null) return without(`this operator has no client for ${cloud}`);
@@ -35,6 +35,6 @@ export function knownBy({ key, cloud, templates }: ProviderNeed, means: Means): 
   if (templates && !jobs) return without('this operator runs no Jobs');
   if (cloud === null)
     return jobs ? { facts: { ...abilities, missing: null }, provider: jobsOnly(key, jobs) } : without('it has no templates');
-  if (client === null) return without(environmentLacks ?? 'it has no credentials');
+  if (client === null) return without(ownLacks ?? 'it has no credentials');
   return { facts: { ...abilities, missing: null }, provider: jobs ? { ...client, jobs } : client };
 }

@@ -37,6 +37,7 @@ export interface Options {
   readonly maxAddressesPerNamespace?: number;
   /** Namespaces that may use the operator's credentials, `*` for all. */
   readonly allowOperatorCredentials?: readonly string[];
+  readonly tokensSecret?: { readonly namespace?: string; readonly name: string };
   readonly rateLimitPerMinute?: number;
   readonly rateLimitPerHour?: number;
   readonly backoffFast?: readonly number[];
@@ -205,6 +206,10 @@ function flags(): Option[] {
       '--inspect-origins <urls>',
       'origins at which the inspector is opened besides loopback, comma-separated (default: none)',
     ).argParser(checked(origins)),
+    new Option(
+      '--tokens-secret <name>',
+      'Secret, [namespace/]name, with the tokens that the environment does not set, under the names of their variables; a change of it is used at once (default: none)',
+    ).argParser(checked(secretName)),
     new Option('--digitalocean-address-api <paths>', 'API paths to use for addresses')
       .choices(['reserved_ips', 'floating_ips'])
       .default('reserved_ips'),
@@ -288,6 +293,12 @@ function lease(text: string): { readonly namespace: string; readonly name: strin
   if (namespace === undefined || name === undefined)
     throw new Error(`"${text}" is no name of a Lease with its namespace, as in vip-allocator-operator/88cd116a.org`);
   return { namespace, name };
+}
+
+function secretName(text: string): { readonly namespace?: string; readonly name: string } {
+  const [, namespace, name] = /^(?:([a-z0-9-]+)\/)?([a-z0-9.-]+)$/.exec(text) ?? [];
+  if (name === undefined) throw new Error(`"${text}" is no name of a Secret, as in routedip-operator or web/routedip-operator`);
+  return { ...(namespace !== undefined && { namespace }), name };
 }
 
 /** A page with an origin of its own: that of `data:` and the like is "null", which every sandboxed frame has. */

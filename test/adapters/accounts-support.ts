@@ -72,7 +72,14 @@ export const scriptedAccounts = (options: Partial<AccountsOptions> = {}) => {
   };
   const accounts = new Accounts({
     standing: { digitalocean: { facts: { ...FACTS, missing: null }, provider: environment } },
-    clouds: { digitalocean: { abilities: FACTS, secretKeys: ['DIGITALOCEAN_ACCESS_TOKEN', 'token'], connect } },
+    clouds: {
+      digitalocean: {
+        abilities: FACTS,
+        variable: 'DIGITALOCEAN_ACCESS_TOKEN',
+        secretKeys: ['DIGITALOCEAN_ACCESS_TOKEN', 'token'],
+        connect,
+      },
+    },
     secrets,
     jobDriver: null,
     hide: (secret) => {

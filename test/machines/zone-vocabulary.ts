@@ -17,6 +17,7 @@ export const ZONE_EVENTS = [
   event('RECORDS', { ...older, revision: 2, recordName: 'api' }),
   event('RECORDS', { ...older, addresses: [] }),
   event('RESUME'),
+  event('SECRET_OBSERVED'),
   event('xstate.done.actor.ensure', { output: ensured(WEB, API) }),
   event('xstate.done.actor.ensure', { output: ensured(WEB, outcome(API, failure('Unavailable'))) }),
   event('xstate.done.actor.ensure', { output: ensured(outcome(WEB, failure('Invalid')), outcome(API, failure('Unauthorized'))) }),

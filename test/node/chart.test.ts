@@ -54,8 +54,6 @@ describe('the chart', () => {
     await helm('install', RELEASE, CHART, '--create-namespace', '--wait', TIMEOUT, ...toCloud());
     note('helm install --wait', at);
     await giveToken(stage, NET);
-    await inNamespace('rollout', 'restart', 'deployment/routedip-operator');
-    await rolledOut(stage, NET);
     await stage.pool('ingress', address);
     await active();
   });

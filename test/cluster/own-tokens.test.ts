@@ -1,0 +1,3 @@
+import { ownTokenScenarios } from '../e2e/own-tokens.scenario.ts';
+
+ownTokenScenarios();

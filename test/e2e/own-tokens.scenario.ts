@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { textsIn } from '../support/redis-texts.ts';
+import { CLOUDFLARE_TOKEN, type Names, named } from './named.ts';
+
+const FIRST = 'dop_v1_first_0123456789abcdef';
+const SECOND = 'dop_v1_second_fedcba9876543210';
+const NAMESPACE = 'routedip-operator';
+const SECRET = { apiVersion: 'v1', kind: 'Secret', namespace: NAMESPACE, name: 'own-tokens' };
+const A = '203.0.113.1';
+
+const dataOf = (tokens: Readonly<Record<string, string>>): JsonObject =>
+  Object.fromEntries(Object.entries(tokens).map(([key, token]) => [key, Buffer.from(token).toString('base64')]));
+
+/** The operator's own tokens in a Secret. Objects are told again so seldom that only the change itself can be what they hear. */
+export const ownTokenScenarios = () =>
+  describe('the tokens of the operator itself, in a Secret', () => {
+    const { names: current } = named();
+    afterEach(() =>
+      current()
+        .stage.target.client.delete(SECRET)
+        .catch(() => undefined),
+    );
+
+    const create = ({ stage }: Names, tokens: Readonly<Record<string, string>>): Promise<unknown> =>
+      stage.target.client.create({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: SECRET.name, namespace: NAMESPACE },
+        data: dataOf(tokens),
+      });
+    const change = ({ stage }: Names, tokens: Readonly<Record<string, string | null>>): Promise<unknown> => {
+      const data = Object.fromEntries(Object.entries(tokens).map(([key, token]) => [key, token && Buffer.from(token).toString('base64')]));
+      return stage.target.client.patch(SECRET, { data });
+    };
+    const start = (names: Names, flags: readonly string[] = []) =>
+      names.start({ token: null, flags: ['--tokens-secret=own-tokens', '--resync-interval=1h', '--debug', ...flags] }, null);
+    const untilActive = ({ stage }: Names, node?: string): Promise<void> =>
+      stage.until('the address is active', async () => {
+        const on = await stage.activeOn('ingress', A);
+        return on !== null && (node === undefined || on === node);
+      });
+
+    /** A pool with one address on two nodes. */
+    async function opened(): Promise<Names> {
+      const names = current();
+      names.stage.cloud.setTokens([FIRST]);
+      names.stage.cloud.addReservedIP({ region: 'nyc3', ip: A });
+      await names.stage.nodes('a', 'b');
+      await names.stage.pool('ingress', { ips: [A], desiredIPs: 1 });
+      return names;
+    }
+
+    test('are waited for, a wrong one is told, and the right one serves at once', async () => {
+      const names = await opened();
+      const { stage } = names;
+      await start(names);
+      await stage.until('what is missing is told', async () =>
+        Boolean((await names.poolDegraded('ingress'))?.message.includes('Secret routedip-operator/own-tokens is not there')),
+      );
+      await create(names, { DIGITALOCEAN_ACCESS_TOKEN: SECOND });
+      await stage.until('the refusal is told', async () => (await names.poolDegraded('ingress'))?.reason === 'ProviderUnread');
+      await change(names, { DIGITALOCEAN_ACCESS_TOKEN: FIRST });
+      await untilActive(names);
+      await stage.until('nothing is wrong', async () => (await names.poolDegraded('ingress'))?.reason === 'AsExpected');
+    });
+
+    test('are changed without a restart: the next failover is done with the new one', async () => {
+      const names = await opened();
+      const { stage } = names;
+      await create(names, { DIGITALOCEAN_ACCESS_TOKEN: FIRST });
+      await start(names);
+      await untilActive(names);
+      const holder = stage.heldBy(A) ?? '';
+      stage.cloud.setTokens([SECOND]);
+      await stage.notReady(holder);
+      await stage.until('the refusal is told', async () => (await names.poolDegraded('ingress'))?.reason === 'Unauthorized');
+      await change(names, { DIGITALOCEAN_ACCESS_TOKEN: SECOND });
+      await untilActive(names, holder === 'a' ? 'b' : 'a');
+    });
+
+    test.each(['digitalocean', 'cloudflare'] as const)(
+      'are changed while records at %s are refused: they are written at once',
+      async (provider) => {
+        const names = current();
+        const { stage, cloudflare } = names;
+        const zone = await names.zoneAt(provider);
+        stage.cloud.setTokens([FIRST]);
+        await stage.nodes('a');
+        await names.external('a', '198.51.100.1');
+        await create(names, { DIGITALOCEAN_ACCESS_TOKEN: SECOND, CLOUDFLARE_TOKEN: 'not-the-token-of-anybody' });
+        // Only what a change of the Secret brings about is soon.
+        await start(names, ['--verify-interval=1h', '--backoff-slow=1h', '--backoff-fast=1h']);
+        await names.recordSet('nodes', { dnsRecordSet: { provider, zone: 'example.com', recordName: 'nodes.example.com', ttl: 120 } });
+        await stage.until('the refusal is told', async () => (await names.degraded('nodes'))?.reason === 'Unauthorized');
+        await change(names, { DIGITALOCEAN_ACCESS_TOKEN: FIRST, CLOUDFLARE_TOKEN });
+        await stage.until('they are written', () => zone.records('nodes').includes('A 198.51.100.1 120'));
+        expect((provider === 'cloudflare' ? cloudflare : stage.cloud).calls.all().length).toBeGreaterThan(0);
+      },
+    );
+
+    test('that come one by one serve those who waited for them, and one of the environment goes before', async () => {
+      const names = current();
+      const { stage } = names;
+      const zone = await names.zoneAt('cloudflare');
+      stage.cloud.setTokens([FIRST]);
+      stage.cloud.addReservedIP({ region: 'nyc3', ip: A });
+      await stage.nodes('a');
+      await create(names, { DIGITALOCEAN_ACCESS_TOKEN: SECOND });
+      await names.start({ token: FIRST, flags: ['--tokens-secret=own-tokens', '--resync-interval=1h'] }, null);
+      const dnsRecordSet = { provider: 'cloudflare', zone: 'example.com', recordName: 'web.example.com', ttl: 120 };
+      await stage.pool('ingress', { ips: [A], desiredIPs: 1, dnsRecordSet });
+      await stage.until('what is missing is told', async () =>
+        Boolean((await names.poolDegraded('ingress'))?.message.includes('own-tokens has no key CLOUDFLARE_TOKEN')),
+      );
+      await change(names, { CLOUDFLARE_TOKEN });
+      await untilActive(names);
+      await stage.until('the record is written', () => zone.records('web').includes(`A ${A} 120`));
+      expect(stage.cloud.calls.all().filter(({ status }) => status === 401)).toEqual([]);
+    });
+
+    test('stand nowhere: not in logs, metrics, statuses, Events or Redis', async () => {
+      const names = await opened();
+      const { stage } = names;
+      await create(names, { DIGITALOCEAN_ACCESS_TOKEN: FIRST });
+      const operator = await start(names);
+      await untilActive(names);
+      await change(names, { DIGITALOCEAN_ACCESS_TOKEN: SECOND });
+      await stage.until('the refusal is told', async () => (await names.poolDegraded('ingress'))?.reason !== 'AsExpected');
+      const shown = {
+        logs: `${JSON.stringify(operator.log)}${operator.noise.join('\n')}`,
+        metrics: (await operator.metrics()).text,
+        status: JSON.stringify(await stage.getPool('ingress')),
+        events: JSON.stringify(await names.events('ingress')),
+        redis: await textsIn(stage.redis),
+      };
+      for (const [where, text] of Object.entries(shown)) {
+        expect(text.length, where).toBeGreaterThan(20);
+        for (const token of [FIRST, SECOND, ...Object.values(dataOf({ FIRST, SECOND }))]) expect(text, where).not.toContain(token);
+      }
+    });
+  });

@@ -1,0 +1,3 @@
+import { ownTokenScenarios } from './own-tokens.scenario.ts';
+
+ownTokenScenarios();
