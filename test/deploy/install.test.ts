@@ -328,7 +328,7 @@ describe('the components', () => {
       { name: 'REDIS_URL', valueFrom: { secretKeyRef } },
       { name: 'REDIS_PASSWORD', valueFrom: { secretKeyRef: { ...secretKeyRef, key: 'REDIS_PASSWORD', optional: true } } },
     ]);
-    expect(containers[0].env).toHaveLength(4);
+    expect(containers[0].env).toHaveLength(2);
     expect(initContainers).toEqual([]);
   });
 

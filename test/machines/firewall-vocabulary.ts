@@ -69,6 +69,8 @@ export const prunedAgain = event('xstate.done.actor.prune', { output: { owned: {
 /** A list shows nothing of ours. */
 export const taken = event('FIREWALL_OBSERVED', { found: { ports: [SSH], nodes: [], pending: false } satisfies FirewallFound });
 export const resumed = event('RESUME');
+/** The provider's credentials have changed. */
+export const credentialsChanged = event('SECRET_OBSERVED');
 /** Nobody uses its account any more. */
 export const deleted = event('DELETED');
 export const rested = event('xstate.after.rest.firewall.Resting', {}, START + SECOND);
@@ -95,7 +97,7 @@ const without = (...events: readonly MachineEvent[]): readonly MachineEvent[] =>
 /** By what comes: all at once would be too many states to try every one of them. */
 export const FIREWALL_EVENTS = {
   usual: USUAL,
-  unheard: [...without(openedInPart, prunedButOne), ...(['open', 'prune'] as const).map(unheard), resumed, doubted],
+  unheard: [...without(openedInPart, prunedButOne), ...(['open', 'prune'] as const).map(unheard), resumed, doubted, credentialsChanged],
   taken: [...without(openedInPart, prunedButOne), taken],
   crowded: [...without(openedInPart, prunedButOne), crowded, prunedToRoom],
   /** The same as usual, and restarts, in a firewall that Jobs drive. */

@@ -110,7 +110,7 @@ export const ZONE_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
     setsOf(after).every(({ claimant, addresses, recordName }) => {
       const was = contextOf(before).claims[claimant];
       if (!was?.retry || was.recordName !== recordName || !isDeepStrictEqual(was.addresses, addresses)) return true;
-      return heard.type.includes('.wake.') || heard.type === 'RESUME';
+      return heard.type.includes('.wake.') || ['RESUME', 'SECRET_OBSERVED'].includes(heard.type);
     }),
 
   'while the zone cannot be listed nothing is tried before its time': ({ after }) =>
