@@ -1,5 +1,6 @@
 import type { PoolView } from '../machines/pool-view.ts';
 import { termIn } from '../machines/rebuild.ts';
+import { withStalled } from '../machines/stalled.ts';
 import type { Condition, Finding } from '../machines/types.ts';
 import type { PoolObject, PoolProjection } from './ports/cluster.ts';
 
@@ -17,14 +18,16 @@ export const NO_NOTICES: Notices = { unserved: null, trouble: null };
 export const isUnknown = ({ context: { spec, error }, state }: PoolView): boolean =>
   (spec === null && error === null) || state === 'Priming';
 
-/** The conditions with what is to be said besides. What the records find wrong is told first: people can do something about it. */
+/** The conditions with what is to be said besides, and `Stalled` where that is so. What the records find wrong is told first: people can do something about it. */
 export const withNotices = (conditions: readonly Condition[], { unserved, trouble }: Notices): readonly Condition[] =>
-  conditions.map((condition) => {
-    if (unserved && condition.type === 'Ready') return { ...condition, status: 'Unknown', ...unserved };
-    const wrong = trouble ?? degradedBy(unserved);
-    if (wrong && condition.type === 'Degraded' && condition.status === 'False') return { ...condition, status: 'True', ...wrong };
-    return condition;
-  });
+  withStalled(
+    conditions.map((condition) => {
+      if (unserved && condition.type === 'Ready') return { ...condition, status: 'Unknown', ...unserved };
+      const wrong = trouble ?? degradedBy(unserved);
+      if (wrong && condition.type === 'Degraded' && condition.status === 'False') return { ...condition, status: 'True', ...wrong };
+      return condition;
+    }),
+  );
 
 /** Why an object that is not served is degraded, too: what the status said before may be over, and this does not end by itself. */
 const degradedBy = (unserved: Finding | null): Finding | null => (unserved?.reason === 'ProviderUnread' ? unserved : null);

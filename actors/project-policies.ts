@@ -1,5 +1,6 @@
 import type { ObjectRef } from '../machines/jobs.ts';
 import { isPrivate } from '../machines/provider-key.ts';
+import { withStalled } from '../machines/stalled.ts';
 import { type ActorId, type Condition, FINALIZER } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
 import { Unreachable } from './errors.ts';
@@ -85,7 +86,7 @@ export class PolicyProjector {
         observedGeneration: policy.generation,
         ...(trouble && { error: trouble.message }),
       },
-      conditions: conditionsOf(trouble),
+      conditions: withStalled(conditionsOf(trouble)),
       annotated: {},
       addresses: [],
       events: [],

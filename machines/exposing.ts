@@ -65,7 +65,7 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
     const source = sourceOf(given);
     return {
       context: withExposed(withReclaim(known, given), { reason: checked.reason, policyError: null, ...(source && { source }) }),
-      checked,
+      checked: { spec: null, error: checked.error },
     };
   }
   const isLeaving = event.deleting === true;

@@ -3,6 +3,17 @@ import { isFields, type Toleration } from './types.ts';
 /** What is wrong with a spec, in the words that its status shows. */
 export class InvalidSpec extends Error {}
 
+/** The spec may be as good as it can be: its provider has no credentials. */
+export class CredentialsMissing extends InvalidSpec {
+  constructor(provider: string, missing: string) {
+    super(`provider "${provider}" has no credentials: ${missing}`);
+  }
+}
+
+/** Where it is no matter of the spec. */
+export const reasonFor = (error: InvalidSpec): { readonly reason?: 'CredentialsNotFound' } =>
+  error instanceof CredentialsMissing ? { reason: 'CredentialsNotFound' } : {};
+
 export const refuse = (text: string): never => {
   throw new InvalidSpec(text);
 };

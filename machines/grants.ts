@@ -102,7 +102,9 @@ export function grants(input: GrantInput, at: number): Grants {
   const rested = [...open, ...leavers].filter(rests).map(({ address }) => input.resting[address] ?? at);
   const paired = pairs(input, movers, taken, at);
   const moved = paired.grants.filter(({ address }) => input.members[address]?.ready);
-  const reliefs = paired.grants.filter(({ address }) => !input.members[address]?.ready && input.members[address]?.eligible);
+  // Whoever has not said yet where it stands may be next in line, and whoever has left its node by then would have none.
+  const isHeard = Object.values(input.members).every(({ heard, retiring }) => heard || retiring);
+  const reliefs = paired.grants.filter(({ address }) => isHeard && !input.members[address]?.ready && input.members[address]?.eligible);
   const going = new Set(moved.map(({ address }) => address));
   const left = open.filter(({ address }) => !going.has(address));
   for (const { node } of moved) taken.add(node.name);

@@ -33,6 +33,9 @@ export function refusedCredentials({ what, others, namespace }: CredentialsUse, 
   return { reason: 'OperatorCredentialsNotAllowed', message, ...(found.kind === 'unknown' && { isGuess: true }) };
 }
 
+/** Why an object is not served although its spec may be as good as it can be. */
+export type ErrorReason = CredentialsRefusal['reason'] | 'CredentialsNotFound';
+
 /** What of it counts for an object that is served or not: none of what is only a guess for one that is. */
 export const refusedNow = (refusal: CredentialsRefusal | undefined, isServed: boolean): CredentialsRefusal | null =>
   !refusal || (refusal.isGuess && isServed) ? null : refusal;

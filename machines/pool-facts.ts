@@ -69,8 +69,9 @@ function takeSpec(before: PoolContext, event: SpecObserved): Next {
 
 function checkUnexposed(former: PoolContext, event: SpecObserved): { readonly context: PoolContext; readonly checked: CheckedSpec } {
   const refusal = refusedNow(event.refusal, former.spec !== null && former.error === null);
-  const context = refusal || former.errorReason ? { ...former, errorReason: refusal?.reason ?? null } : former;
-  return { context, checked: refusal ? { spec: null, error: refusal.message } : checkPoolSpec(event.spec, event.registry) };
+  const checked = refusal ? { spec: null, error: refusal.message, reason: refusal.reason } : checkPoolSpec(event.spec, event.registry);
+  const reason = (checked.spec === null && checked.reason) || null;
+  return { context: reason !== null || former.errorReason ? { ...former, errorReason: reason } : former, checked };
 }
 
 /** The address of a RoutedIP is named while nobody can tell what became of one that was to be made: that one is left to whoever finds it. */

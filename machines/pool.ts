@@ -12,7 +12,7 @@ import type { ObjectRef } from './jobs.ts';
 import { isPaused, type NotedMarks } from './marks.ts';
 import { queryOf } from './match.ts';
 import { memo } from './memo.ts';
-import type { CredentialsRefusal } from './operator-credentials.ts';
+import type { ErrorReason } from './operator-credentials.ts';
 import { serviceQueryOf } from './service.ts';
 import type { ActorId, Address, Candidate, Family, Finding, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
@@ -27,7 +27,7 @@ export interface PoolContext {
   /** Why the present spec is not valid; null when it is. */
   readonly error: string | null;
   /** Of that, where it is no matter of the spec; null or absent where it is. A RoutedIP says it in `exposed`. */
-  readonly errorReason?: CredentialsRefusal['reason'] | null;
+  readonly errorReason?: ErrorReason | null;
   /** What people ask for by annotations; null or absent for nothing. */
   readonly marks?: NotedMarks | null;
   /** What all the rest of this section is about; null for a FloatingIPPool. */

@@ -14,7 +14,7 @@ import type {
 } from './events.ts';
 import type { ObjectRef } from './jobs.ts';
 import { matching, queryOf } from './match.ts';
-import { type CredentialsRefusal, refusedNow } from './operator-credentials.ts';
+import { type ErrorReason, refusedNow } from './operator-credentials.ts';
 import type { ActorId, Address, ObservedNode } from './types.ts';
 import { type AddressType, checkRecordSetSpec, type RecordSetSpec } from './validate-record-set.ts';
 import { nameTaken, zoneActor } from './zone.ts';
@@ -27,7 +27,7 @@ export interface RecordSetContext extends RecordSetInput {
   /** Why the present spec is not valid; null when it is. */
   readonly error: string | null;
   /** Of that, where it is no matter of the spec; null or absent where it is. */
-  readonly errorReason?: CredentialsRefusal['reason'] | null;
+  readonly errorReason?: ErrorReason | null;
   /** What is wanted was found out since the last load and the last change of the spec. */
   readonly isKnown: boolean;
   /** Matching nodes, and the names of those among them without an address of the wanted type. */
@@ -110,8 +110,10 @@ export function observeSpec(context: RecordSetContext, event: Omit<SpecObserved,
   const { generation } = event;
   if (generation < context.generation) return next(context);
   const refusal = refusedNow(event.refusal, context.spec !== null && context.error === null);
-  const reason = refusal || context.errorReason ? { errorReason: refusal?.reason ?? null } : {};
-  const { spec, error } = refusal ? { spec: null, error: refusal.message } : checkRecordSetSpec(event.spec, event.registry);
+  const checked = refusal ? { spec: null, error: refusal.message, reason: refusal.reason } : checkRecordSetSpec(event.spec, event.registry);
+  const { spec, error } = checked;
+  const errorReason = (checked.spec === null && checked.reason) || null;
+  const reason = errorReason !== null || context.errorReason ? { errorReason } : {};
   if (!spec) return next({ ...context, ...reason, generation, error, isKnown: false });
   const isSame = JSON.stringify(spec) === JSON.stringify(context.spec);
   const { target, addresses, since } = context;

@@ -1,6 +1,7 @@
 import type { RecordTarget } from './dns.ts';
-import { asRecord, InvalidSpec, refuse, text } from './fields.ts';
+import { asRecord, CredentialsMissing, InvalidSpec, reasonFor, refuse, text } from './fields.ts';
 import type { Match } from './match.ts';
+import type { ErrorReason } from './operator-credentials.ts';
 import { known, matchOf, type ProviderRegistry } from './validate.ts';
 import { recordTarget } from './validate-target.ts';
 
@@ -21,7 +22,9 @@ export const ADDRESS_TYPES = [
 
 export type AddressType = (typeof ADDRESS_TYPES)[number];
 
-export type CheckedRecordSet = { readonly spec: RecordSetSpec; readonly error: null } | { readonly spec: null; readonly error: string };
+export type CheckedRecordSet =
+  | { readonly spec: RecordSetSpec; readonly error: null }
+  | { readonly spec: null; readonly error: string; readonly reason?: ErrorReason };
 
 const DEFAULT_PROVIDER = 'digitalocean';
 /** Checks a spec as FLIPOP does and with its texts; the provider may stand in `spec.dnsRecordSet`, which wins, or in `spec`, as the published manifests
@@ -30,7 +33,7 @@ export function checkRecordSetSpec(raw: unknown, registry: ProviderRegistry): Ch
   try {
     return { spec: recordSetSpec(asRecord(raw, 'spec'), registry), error: null };
   } catch (error) {
-    if (error instanceof InvalidSpec) return { spec: null, error: error.message };
+    if (error instanceof InvalidSpec) return { spec: null, error: error.message, ...reasonFor(error) };
     throw error;
   }
 }
@@ -43,7 +46,7 @@ function recordSetSpec(raw: Readonly<Record<string, unknown>>, registry: Provide
   const target = recordTarget(set, provider);
   const match = matchOf(asRecord(raw.match ?? {}, 'spec.match'));
   const addressType = addressTypeOf(text(raw.addressType, 'spec.addressType'));
-  if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
+  if (facts.missing) throw new CredentialsMissing(provider, facts.missing);
   return { target, addressType, match };
 }
 

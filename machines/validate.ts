@@ -4,9 +4,22 @@ import { type ContentionRules, contentionRules } from './contention.ts';
 import { fullName, type RecordTarget } from './dns.ts';
 import type { DrainPolicy } from './drain.ts';
 import type { Exposure } from './exposure.ts';
-import { asRecord, atMost, InvalidSpec, list, milliseconds, number, refuse, text, tolerations } from './fields.ts';
+import {
+  asRecord,
+  atMost,
+  CredentialsMissing,
+  InvalidSpec,
+  list,
+  milliseconds,
+  number,
+  reasonFor,
+  refuse,
+  text,
+  tolerations,
+} from './fields.ts';
 import { LIMITS } from './limits.ts';
 import type { Match } from './match.ts';
+import type { ErrorReason } from './operator-credentials.ts';
 import type { SafeHoldRules } from './safe-hold.ts';
 import { parseSelector } from './selector.ts';
 import type { Address } from './types.ts';
@@ -56,7 +69,10 @@ export interface ProviderFacts {
 
 export type ProviderRegistry = Readonly<Record<string, ProviderFacts>>;
 
-export type CheckedSpec = { readonly spec: PoolSpec; readonly error: null } | { readonly spec: null; readonly error: string };
+/** `reason` where it is no matter of the spec. */
+export type CheckedSpec =
+  | { readonly spec: PoolSpec; readonly error: null }
+  | { readonly spec: null; readonly error: string; readonly reason?: ErrorReason };
 
 /** Checks a spec as FLIPOP does, in its order and with its texts; what FLIPOP does not check (addresses, duplicates, credentials) comes after.
  *  `raw` is whatever the API server let through: a server without our schema lets anything through. */
@@ -64,7 +80,7 @@ export function checkPoolSpec(raw: unknown, registry: ProviderRegistry): Checked
   try {
     return { spec: poolSpec(asRecord(raw, 'spec'), registry), error: null };
   } catch (error) {
-    if (error instanceof InvalidSpec) return { spec: null, error: error.message };
+    if (error instanceof InvalidSpec) return { spec: null, error: error.message, ...reasonFor(error) };
     throw error;
   }
 }
@@ -96,7 +112,7 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
     seen.add(entry);
   }
   oneFamily(ips, desiredIPs);
-  if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
+  if (facts.missing) throw new CredentialsMissing(provider, facts.missing);
   return {
     provider,
     providerIDPrefix: facts.providerIDPrefix,
@@ -158,7 +174,7 @@ function poolTarget(raw: unknown, ipProvider: string, registry: ProviderRegistry
   const facts = known(registry, provider);
   if (!facts?.dns) return refuse('FloatingIPPool dns referenced provider without dns capability');
   const target = recordTarget(set, provider);
-  if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
+  if (facts.missing) throw new CredentialsMissing(provider, facts.missing);
   return target;
 }
 

@@ -138,6 +138,7 @@ describe('docs/conditions.md', () => {
       'machines/virtual-ip-status.ts',
       'machines/exposing.ts',
       'machines/exposure.ts',
+      'machines/fields.ts',
       'machines/operator-credentials.ts',
       'machines/service-ports.ts',
       'machines/policy.ts',
@@ -157,6 +158,8 @@ describe('docs/conditions.md', () => {
         .flatMap((line) => [...line.slice(line.indexOf('reason: ')).matchAll(/^reason: (?:[^,]|,(?= '))*/g)])
         .flatMap(([expression]) => [...expression.matchAll(/'([A-Z][A-Za-z]+)'/g)].map(([, name]) => name ?? '')),
     ),
+    // With which the definitions begin a status.
+    ...[...read('crds/floatingippools.yaml').matchAll(/^ +reason: (\w+)$/gm)].map(([, name]) => name ?? ''),
     ...[...read('machines/routed-ip-events.ts').matchAll(/warning\('(\w+)'/g)].map(([, name]) => name ?? ''),
     ...[...read('machines/exposure.ts').matchAll(/new Refusal\('(\w+)'/g)].map(([, name]) => name ?? ''),
     ...[...(/readonly reason\?:(.*?)\n}/s.exec(read('machines/types.ts'))?.[1] ?? '').matchAll(/\| '(\w+)'/g)].map(

@@ -67,6 +67,8 @@ export const prepareNew = (resource: Resource, object: KubeObject): void => {
   if (strategy.initialStatus === 'keep') return;
   if (strategy.initialStatus !== 'drop') object.status = copy(strategy.initialStatus);
   else if (resource.status) delete object.status;
+  const { default: initial } = resource.schema?.structure().properties?.status ?? {};
+  if (object.status === undefined && initial !== undefined) object.status = copy(initial);
 };
 
 const wishOf = (resource: Resource, object: KubeObject): JsonObject => {

@@ -74,7 +74,7 @@ test('a pool that lacked credentials says that the new ones are refused, and no 
       providers.set(PROVIDER, { facts: { ...standing.facts, missing: 'no credentials: set DIGITALOCEAN_ACCESS_TOKEN' }, provider: null });
   };
   const process = await world.leader();
-  await world.untilReason(pool, 'InvalidSpec');
+  await world.untilReason(pool, 'CredentialsNotFound');
   expect(world.status(pool).error).toContain('no credentials');
   process.kill();
   isMissing = false;

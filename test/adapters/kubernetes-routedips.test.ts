@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PENDING } from '../support/pending.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { FINALIZER, FOREIGN, isPatchOfRoutedIP, ripRef, routedIPObject, routing } from './kubernetes-routedips-support.ts';
 import { FIRST, SECOND } from './kubernetes-writer-support.ts';
@@ -95,7 +96,7 @@ describe('a RoutedIP of which nothing is known yet', () => {
     const degraded = { type: 'Degraded', status: 'True', reason: 'Forbidden', message: 'may not list services' } as const;
     writer.project(projection({ partial: true, status: { term: 4 }, conditions: [degraded] }));
     await writer.flush(PATIENCE_MS);
-    expect(status()).toMatchObject({ ...remembered, term: 4, conditions: [degraded] });
+    expect(status()).toMatchObject({ ...remembered, term: 4, conditions: [degraded, ...PENDING.conditions] });
     writer.project(projection({ status: { state: 'Unassigned', term: 4 } }));
     await writer.flush(PATIENCE_MS);
     expect(status()).not.toHaveProperty('assignedNode');

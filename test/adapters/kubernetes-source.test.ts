@@ -4,6 +4,7 @@ import type { Clock } from '../../actors/ports.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
+import { PENDING } from '../support/pending.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   addNode,
@@ -193,7 +194,7 @@ describe('the cluster source', () => {
     await source.resync();
     await waitFor('the fact', () => seen.count('fact') === facts + 1);
     expect(seen.count('observed pool')).toBe(2);
-    expect(seen.pools.get('pool')?.status).toEqual({ error: 'x' });
+    expect(seen.pools.get('pool')?.status).toEqual({ ...PENDING, error: 'x' });
   });
 
   test('has told every pool its facts when it has started, whatever pauses that took', async () => {
@@ -227,10 +228,10 @@ describe('the cluster source', () => {
       for (const name of ['one', 'two', 'three']) cluster.store.create(poolObject(name, BLUE));
     }, pausing());
     for (const name of ['one', 'two', 'three']) simulator.store.patch(poolRef(name), { status: { error: 'x' } }, { subresource: 'status' });
-    const isSeen = ({ ref }: PoolObject): boolean => source.object(ref)?.object.status !== null;
+    const isSeen = ({ ref }: PoolObject): boolean => (source.object(ref)?.object.status as { error?: string } | null)?.error === 'x';
     await waitFor('the statuses are seen', () => [...seen.pools.values()].every(isSeen));
     await source.resync();
-    expect([...seen.pools.values()].map(({ status }) => status)).toEqual([{ error: 'x' }, { error: 'x' }, { error: 'x' }]);
+    expect([...seen.pools.values()].map(({ status }) => status)).toEqual(Array(3).fill({ ...PENDING, error: 'x' }));
   });
 
   test('goes on when its listener throws, and says so', async () => {

@@ -3,6 +3,7 @@ import { Unreachable } from '../../actors/errors.ts';
 import { readDefinitions } from '../../simulator/kubernetes/definitions.ts';
 import { at, type Json, type JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
+import { PENDING } from '../support/pending.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { poolObject, poolRef } from './kubernetes-support.ts';
 import { FIRST, patchesOf, SECOND, writing } from './kubernetes-writer-support.ts';
@@ -105,7 +106,7 @@ describe('the status of a pool', () => {
     simulator.store.create(poolObject('pool', {}));
     writer.project(projection({ status: { activeIPs: 0 } }));
     await writer.flush(PATIENCE_MS);
-    expect(status()).toEqual({});
+    expect(status()).toEqual(PENDING);
   });
 
   test('of a newer leader is not undone by one that was overtaken', async () => {
@@ -116,7 +117,7 @@ describe('the status of a pool', () => {
     simulator.store.patch(poolRef('pool'), { status: { activeIPs: 2, term: 5 } }, { subresource: 'status' });
     simulator.faults.endOutage();
     await writer.flush(PATIENCE_MS);
-    expect(status()).toEqual({ activeIPs: 2, term: 5 });
+    expect(status()).toEqual({ ...PENDING, activeIPs: 2, term: 5 });
     writer.project(projection({ status: { activeIPs: 3, term: 6 } }));
     await writer.flush(PATIENCE_MS);
     expect(status()).toMatchObject({ activeIPs: 3, term: 6 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { objectsIn } from '../support/kube-apply.ts';
+import { PENDING } from '../support/pending.ts';
 import { forbid } from './rights.ts';
 import { CLASS, type Routed, routedStage } from './routed.ts';
 
@@ -60,7 +61,7 @@ export const routedControllerScenarios = () =>
       await operator.ready();
       await world.stage.pool('ingress', { ips: [ip] });
       const address = await exposed(world, 'a');
-      expect([address === ip, world.stage.heldBy(ip), (await world.stage.getPool('ingress')).status ?? null]).toEqual([false, null, null]);
+      expect([address === ip, world.stage.heldBy(ip), (await world.stage.getPool('ingress')).status]).toEqual([false, null, PENDING]);
       const asked = world.stage.target.asked().slice(before);
       // Without a namespace, as only the operator asks.
       expect(asked.some((path) => path.startsWith('/apis/routedip.io/v1alpha1/routedips?'))).toBe(true);

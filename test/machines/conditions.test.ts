@@ -175,7 +175,7 @@ const REASONS = new Set(
         .split('\n## ')
         .find((section) => section.startsWith('Reasons\n'))
         ?.replace(/### Of what is not served\n[\s\S]*?(?=\n### )/, '')
-        .replace(/^\| `(TurnFailed|EventSetAside)` .*$/gm, '') ?? ''
+        .replace(/^\| `(TurnFailed|EventSetAside|Pending)` .*$/gm, '') ?? ''
     ).matchAll(/^\| `(\w+)` \|/gm),
   ].map(([, reason]) => reason),
 );
@@ -213,7 +213,7 @@ const anyView: fc.Arbitrary<PoolView> = fc
   .record({
     state: fc.constantFrom('Serving', 'Serving', 'Serving', 'Priming', 'Invalid', 'Stopping'),
     error: seldom(fc.constant('ips or desiredIPs must be provided')),
-    errorReason: fc.constantFrom(null, 'OperatorCredentialsNotAllowed' as const),
+    errorReason: fc.constantFrom(null, 'OperatorCredentialsNotAllowed' as const, 'CredentialsNotFound' as const),
     held: seldom(fc.constant(true)).map((held) => held ?? false),
     spec: fc.constantFrom(
       specOf(),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { at } from '../../simulator/kubernetes/objects.ts';
+import { PENDING } from '../support/pending.ts';
 import { CONFIG_MAPS, configMap, MERGE, NODES, node, PODS, POOLS, pod, pool, startCluster } from './kubernetes-support.ts';
 
 describe('a created object', () => {
@@ -58,7 +59,8 @@ describe('a created object', () => {
     const active = await cluster.make(POOLS, { ...pool('x'), status: { activeIPs: 3 } });
     expect(kept.status).toEqual({ phase: 'Running' });
     expect(running.status).toMatchObject({ phase: 'Pending' });
-    expect(active.status).toBeUndefined();
+    expect(active.status).toMatchObject(PENDING);
+    expect(active.status).not.toHaveProperty('activeIPs');
   });
 });
 
@@ -124,7 +126,8 @@ describe('the status of an object', () => {
     const cluster = await startCluster();
     await cluster.make(POOLS, pool('x'));
     const ignored = await cluster.send('PATCH', `${POOLS}/x`, { status: { activeIPs: 9 } }, MERGE);
-    expect(ignored.body.status).toBeUndefined();
+    expect(ignored.body.status).toMatchObject(PENDING);
+    expect(ignored.body.status).not.toHaveProperty('activeIPs');
     const written = await cluster.send('PATCH', `${POOLS}/x/status`, { status: { activeIPs: 9 }, spec: { desiredIPs: 7 } }, MERGE);
     expect(written.body).toMatchObject({ status: { activeIPs: 9 }, spec: { desiredIPs: 2 } });
   });

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, type KubeObject, timestamp } from '../objects.ts';
+import { equal, isObject, type Json, type JsonObject, type KubeObject, timestamp } from '../objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { changed, difference, type FieldSet, fieldsOf, union } from './field-set.ts';
 
@@ -76,15 +76,19 @@ export const setManagers = (object: KubeObject, managers: readonly Manager[]): v
 export const isWriter = (entry: Manager, writer: Writer): boolean =>
   entry.manager === writer.manager && entry.operation === writer.operation && entry.subresource === writer.subresource;
 
-/** The owner of everything that was there before the first server-side apply. */
-export const firstOwner = (object: KubeObject, schema: Schema | undefined): Manager => ({
-  manager: 'before-first-apply',
-  operation: 'Update',
-  subresource: undefined,
-  apiVersion: object.apiVersion,
-  time: object.metadata.creationTimestamp ?? '',
-  fields: fieldsOf(ownable(object), schema),
-});
+/** The owner of everything that was there before the first server-side apply. What a status is by default nobody has written. */
+export const firstOwner = (object: KubeObject, schema: Schema | undefined): Manager => {
+  const { status, ...rest } = object;
+  const written = equal(status, schema?.properties?.status?.default) ? rest : object;
+  return {
+    manager: 'before-first-apply',
+    operation: 'Update',
+    subresource: undefined,
+    apiVersion: object.apiVersion,
+    time: object.metadata.creationTimestamp ?? '',
+    fields: fieldsOf(ownable(written), schema),
+  };
+};
 
 /** Gives the writer of a PUT or PATCH what it changed, and takes that from the others. Objects that were never applied on the server have no owners and get none. */
 export const recordUpdate = (object: KubeObject, old: KubeObject, schema: Schema | undefined, writer: Writer): void => {
