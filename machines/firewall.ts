@@ -197,7 +197,7 @@ export const openInput = (context: FirewallContext): FirewallInput => jobInput(c
 
 function jobInput({ provider, firewall, owned, working, found, attempts }: FirewallContext, held: readonly Held[]): FirewallInput {
   const union = held.flatMap(({ nodes, ports }) =>
-    ports.flatMap((port) => nodes.map((node) => [`${port} ${node.name}`, portClaim(port, node)] as const)),
+    ports.flatMap((port) => nodes.map((node) => [`${port} ${node.name} ${node.providerID}`, portClaim(port, node)] as const)),
   );
   const holders = working.flatMap(({ mode, holder }) =>
     mode === 'prune' && holder ? [{ address: holder.address, providerID: holder.node.providerID }] : [],

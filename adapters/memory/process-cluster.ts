@@ -69,7 +69,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     project: (projection) => {
       projected.set(keyOf(projection.ref), projection);
       accountedOf(projection.ref.uid).note(projection);
-      soon(keyOf(projection.ref), () => write(projection));
+      soon(projection.ref.uid, () => write(projection));
     },
     shownGeneration: ({ uid }) => shown.get(uid) ?? null,
     written: (ref) =>
@@ -85,7 +85,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
       projected.delete(keyOf(ref));
       accounted.delete(ref.uid);
       return new Promise((done) =>
-        soon(keyOf(ref), () => {
+        soon(ref.uid, () => {
           annotateAgain(world.annotations.remove(addresses, {}));
           if (ref.kind === ROUTED_IP) world.guard(ref, []);
           done();
