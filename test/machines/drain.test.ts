@@ -114,6 +114,13 @@ describe('addresses on nodes about to go', () => {
     expect(decide({ members, leaving: candidates('a', 'b'), candidates: candidates('c') })).toEqual(nothing);
   });
 
+  test('stay until every other address has said where it stands: it may be next in line, and sit on the same node', () => {
+    const change = { leaving: candidates('a'), candidates: candidates('c') };
+    const members = (heard: boolean) => ({ [A]: serving('a', { rank: 1 }), [B]: member({ rank: 2, heard, ready: false }) });
+    expect(decide({ ...change, members: members(false) })).toEqual(nothing);
+    expect(decide({ ...change, members: members(true) })).toEqual({ ...nothing, reliefs: [`${A} → c`] });
+  });
+
   test('come after those that have no node', () => {
     const members = { [A]: serving('a', { rank: 1 }), [B]: member({ rank: 9 }) };
     expect(decide({ members, leaving: candidates('a'), candidates: candidates('c') })).toEqual({ ...nothing, grants: [`${B} → c`] });

@@ -198,3 +198,12 @@ describe('what may still be done to a firewall of before', () => {
     expect((opening.snapshot.context as FirewallContext).doubt).toEqual({ of: 'open', until, wholeMs: MAY_LAST });
   });
 });
+
+test('a job lets in every machine that is claimed, also two of which one took the place of the other under the name of its node', () => {
+  const replaced = { ...words.apiOpens, node: { name: 'a', providerID: providerIDOf('a2') } };
+  const looking = [words.webOpens, replaced].reduce((now, heard) => step(chart, now.snapshot, heard), begin(chart, words.NEW_FIREWALL));
+  const [opening] = step(chart, looking.snapshot, words.bare).starts;
+  if (!opening) throw new Error('nothing is opened');
+  const { claims } = opening.input as unknown as FirewallInput;
+  expect([...new Set(claims.map(({ node }) => node.providerID))].sort()).toEqual([providerIDOf('a'), providerIDOf('a2')]);
+});

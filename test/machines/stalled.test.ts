@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { withStalled } from '../../machines/stalled.ts';
+import type { Condition } from '../../machines/types.ts';
+
+const condition = (type: string, status: Condition['status'], reason: string): Condition => ({
+  type,
+  status,
+  reason,
+  message: `${reason}.`,
+});
+const added = (...conditions: readonly Condition[]): readonly Condition[] => withStalled(conditions).slice(conditions.length);
+
+describe('Stalled', () => {
+  test.each(['InvalidSpec', 'CreateUnknown', 'NameOutsideZone', 'UnsupportedIssuer'])('stands for %s, with its message', (reason) => {
+    expect(added(condition('Ready', 'False', reason), condition('Degraded', 'True', reason))).toEqual([
+      condition('Stalled', 'True', reason),
+    ]);
+  });
+
+  test('of a class or an issuer goes by Ready, the only condition that it has', () => {
+    expect(added(condition('Ready', 'False', 'InvalidSpec'))).toEqual([condition('Stalled', 'True', 'InvalidSpec')]);
+    expect(added(condition('Ready', 'Unknown', 'ProviderUnread'))).toEqual([]);
+  });
+
+  test.each(['CredentialsNotFound', 'NoEligibleNode', 'ClassNotFound', 'Unauthorized', 'AddressConflict'])(
+    'does not stand for %s, which somebody else may end',
+    (reason) => expect(added(condition('Ready', 'False', reason), condition('Degraded', 'True', reason))).toEqual([]),
+  );
+
+  test('does not stand while the object is ready: what its class said before goes on', () => {
+    expect(added(condition('Ready', 'True', 'Assigned'), condition('Degraded', 'True', 'InvalidSpec'))).toEqual([]);
+  });
+});
