@@ -188,7 +188,7 @@ describe('the cluster source', () => {
   test('tells everything again on a resync, with the newest status', async () => {
     const { seen, source, simulator } = await running((cluster) => cluster.store.create(poolObject('pool', BLUE)));
     simulator.store.patch(poolRef('pool'), { status: { error: 'x' } }, { subresource: 'status' });
-    await waitFor('the status is seen', () => source.object(seen.pools.get('pool')?.ref ?? raise())?.object.status !== null);
+    await waitFor('the status is seen', () => errorIn(source.object(seen.pools.get('pool')?.ref ?? raise())?.object) === 'x');
     expect(seen.count('observed pool')).toBe(1);
     const facts = seen.count('fact');
     await source.resync();
@@ -228,7 +228,7 @@ describe('the cluster source', () => {
       for (const name of ['one', 'two', 'three']) cluster.store.create(poolObject(name, BLUE));
     }, pausing());
     for (const name of ['one', 'two', 'three']) simulator.store.patch(poolRef(name), { status: { error: 'x' } }, { subresource: 'status' });
-    const isSeen = ({ ref }: PoolObject): boolean => (source.object(ref)?.object.status as { error?: string } | null)?.error === 'x';
+    const isSeen = ({ ref }: PoolObject): boolean => errorIn(source.object(ref)?.object) === 'x';
     await waitFor('the statuses are seen', () => [...seen.pools.values()].every(isSeen));
     await source.resync();
     expect([...seen.pools.values()].map(({ status }) => status)).toEqual(Array(3).fill({ ...PENDING, error: 'x' }));
@@ -389,6 +389,8 @@ describe('an API server in trouble', () => {
     expect(pages.map(({ code }) => code)).toEqual([200, 410, 200, 200, 200]);
   });
 });
+
+const errorIn = (object: PoolObject | undefined): unknown => (object?.status as { readonly error?: string } | null)?.error;
 
 const raise = (): never => {
   throw new Error('no such pool');
