@@ -36,7 +36,8 @@ export interface VipWriter extends GroupAddresses {
   /** An IP of this address stands, owned by the Service; one that stands already and is the Service's is taken as it is. Of one that was reserved for a
    *  VirtualIP `migrates` takes the ownership over. Answers the object. @throws ProviderError Conflict when it is anybody else's */
   reserve(address: Address, group: string, service: ObjectRef, fence: Fence): Promise<ReservedIP>;
-  /** The ingress of the Service's status is exactly this address, or empty. Answers whether anything had to be written. @throws ProviderError NotFound when it is gone */
+  /** The ingress of the Service's status is exactly this address, or empty. Answers whether anything had to be written. @throws ProviderError NotFound when it is gone, Conflict when
+   *  it is to get an address while it is being deleted: that may be freed, and given to another one, by now */
   publish(service: ObjectRef, address: Address | null, fence: Fence): Promise<boolean>;
   /** The IP bears the label of this IPGroup, if it is still that object; one that is gone, or somebody else's by now, is left alone. */
   regroup(ip: ReservedIP, group: string, fence: Fence): Promise<void>;

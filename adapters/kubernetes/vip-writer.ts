@@ -132,6 +132,7 @@ export class KubernetesVipWriter implements VipWriter {
     return persistently(what, async () => {
       const present = await this.#required(service, what);
       if (isPublished(present, address)) return false;
+      if (address !== null && metaOf(present)?.deleting) throw new ProviderError('Conflict', `${what}: it is being deleted`);
       if (address !== null && !isLoadBalancer(present)) throw new ProviderError('Conflict', `${what}: it is not of type LoadBalancer`);
       const ingress = address === null ? null : [{ ip: address, ...((await this.#knowsIPMode()) ? { ipMode: 'VIP' } : {}) }];
       await this.#patch(`${servicePath(service)}/status`, present, { status: { loadBalancer: { ingress } } }, fence);

@@ -79,6 +79,7 @@ export const processVips = (world: VipWorld, probe: Probe = () => undefined): Pr
         const service = required(ref);
         const ingress = address === null ? [] : [{ ip: address }];
         if (isDeepStrictEqual(service.ingress, ingress)) return { answer: false };
+        if (address !== null && service.deleting) throw new ProviderError('Conflict', `Service ${serviceKey(ref)} is being deleted`);
         if (address !== null && service.type !== 'LoadBalancer')
           throw new ProviderError('Conflict', `Service ${serviceKey(ref)} is of type ${service.type}`);
         const { act, on } = change(service, { ingress }, 'status');

@@ -206,6 +206,16 @@ export const vipWriterContract = (open: () => Promise<VipHarness>): void => {
       await writer.unguard(ref, new TestFence());
     });
 
+    test('is not given to a Service that is being deleted, and is taken off it all the same', async () => {
+      const { writer, ...cluster } = await open();
+      const ref = await cluster.createService('deleted');
+      await writer.guard(ref, new TestFence());
+      await cluster.deleteService(ref);
+      await expect(writer.publish(ref, address('198.51.100.12'), new TestFence())).rejects.toMatchObject({ kind: 'Conflict' });
+      expect(await writer.publish(ref, null, new TestFence())).toBe(false);
+      await writer.unguard(ref, new TestFence());
+    });
+
     test('is none of a Service that is gone', async () => {
       const { writer, ...cluster } = await open();
       const ref = await cluster.createService('vanished');
