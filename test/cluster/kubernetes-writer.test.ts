@@ -7,6 +7,7 @@ import type { Address } from '../../machines/types.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, installCrds, installRoles } from '../support/kube-apply.ts';
 import { connectBy } from '../support/kube-connection.ts';
+import { PENDING } from '../support/pending.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const OPERATOR = 'routedip-operator';
@@ -144,7 +145,7 @@ describe('a RoutedIP, on a real API server', () => {
     const foreign = ['example.com/audit', 'example.com/other-3'];
     expect((await get(WEB)).metadata.finalizers).toEqual([...foreign, FINALIZER]);
     await writer.bindAddress(ref, '203.0.113.7' as Address, 'Created');
-    expect((await get(WEB)).status).toEqual({ routedIP: '203.0.113.7', addressOrigin: 'Created' });
+    expect((await get(WEB)).status).toEqual({ ...PENDING, routedIP: '203.0.113.7', addressOrigin: 'Created' });
     await cluster.send(WEB, { method: 'DELETE' });
     await writer.retract(ref, []);
     expect((await get(WEB)).metadata.finalizers).toEqual(foreign);

@@ -99,7 +99,7 @@ describe('the operator with the shipped roles', () => {
 
   test('may write the status of a NodeDNSRecordSet', async () => {
     expect(await asOperator('PATCH', `${SETS}/nodes/status`, { status: { state: 'active' } })).toBe(200);
-    expect((await cluster.send(`${SETS}/nodes`)).body.status).toEqual({ state: 'active' });
+    expect((await cluster.send(`${SETS}/nodes`)).body.status).toMatchObject({ state: 'active' });
   });
 
   test('may set and remove the annotation of a node', async () => {

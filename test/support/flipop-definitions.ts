@@ -34,6 +34,7 @@ function asFlipops(definition: JsonObject, { spec: ofSpec, status: ofStatus }: {
   delete spec['x-kubernetes-validations'];
   spec.properties = only(spec, ofSpec);
   status.properties = only(status, ofStatus);
+  delete status.default;
   const address = status.properties.ips?.additionalProperties;
   if (address) {
     address.properties = only(address, OF_ADDRESS);
