@@ -130,6 +130,10 @@ export class RoutedRules {
     const pool = transition.after?.snapshot.context as PoolContext | undefined;
     this.#marks.notePool(transition);
     if (pool && !isCreating(pool.acquiring)) this.#madeAt.set(pool.ref.uid, createdAt(pool));
+    // Made while it came to name another one, it is left, and that is told: another one may be made once none is named any more.
+    const { unpublished = null } = pool?.acquiring ?? {};
+    if (unpublished && JSON.stringify(transition.after?.snapshot.value).includes('"Announcing"'))
+      this.#made.get(pool?.ref.uid ?? '')?.delete(unpublished);
     const isLeft = (address: Address): boolean => this.#madeFor.get(address)?.some((ref) => this.#isLeft(ref, address)) ?? false;
     this.#led.note(transition, { isAsked: (uid) => this.#asked.get(uid) === true, isLeft });
   }
