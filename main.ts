@@ -39,6 +39,9 @@ const VERSION = (
   }
 ).version;
 
+/** How long the operator waits at most for the Secret with its own tokens, ms. */
+const TOKENS_MS = 30_000;
+
 const KILL_POINTS = channel('routedip:kill-point');
 
 /** Tells whoever subscribed, e.g. a test that ends the process there, which named point was reached. Nobody does in production. */
@@ -126,8 +129,10 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const { queues, store, budgetOf, board, away, close } = await jobs(options, address, { connection, clock, log, stopping, waitsFor });
   opened.push(close);
   const { callDeadlineMs } = settings;
-  const namespace = options.namespace ?? ownNamespace(config);
-  const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, connection, clock, namespace, secrets });
+  const podNamespace = ownNamespace(config);
+  const namespace = options.namespace ?? podNamespace;
+  const sources = { connection, namespace: podNamespace, secrets };
+  const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, clock, ...sources });
   opened.push(() => known.close());
   const { leadership, source, writer, ledger, namespaces } = kubernetes(options, {
     connection,
@@ -187,7 +192,8 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     budgets: known.budgets,
   } satisfies Partial<Parts>);
   waitsFor('the Secret of --tokens-secret');
-  await Promise.race([known.tokensRead, stopping]);
+  // Whoever needs no token is not to wait for a Secret that cannot be read.
+  await Promise.race([known.tokensRead, stopping, new Promise<void>((resolve) => clock.after(TOKENS_MS, resolve))]);
   waitsFor(null);
   opened.push(() => supervisor.stop());
   await Promise.race([supervisor.start(), stopping]);

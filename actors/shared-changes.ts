@@ -2,8 +2,9 @@ import { isFirewall } from '../machines/firewall-id.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
+import { coalesced } from './coalesced.ts';
 import { PacedQueue } from './paced-queue.ts';
-import { isRoutedIP, type ObservedPools } from './pools.ts';
+import { isPool, isRoutedIP, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Clock } from './ports.ts';
@@ -22,6 +23,9 @@ export interface SharedChangesPorts {
   readonly observe: (pool: PoolObject) => void;
 }
 
+/** From the first change of credentials to telling zones and firewalls, ms: others may follow at once. */
+const SHARED_MS = 10;
+
 /** A zone or a firewall, which belongs to no object and has its provider in its id. */
 const isShared = (id: ActorId): boolean => id.startsWith('zone/') || isFirewall(id);
 
@@ -30,12 +34,16 @@ export class SharedChanges {
   readonly #ports: SharedChangesPorts;
   readonly #ofPolicies: PacedQueue<ActorId>;
   readonly #ofProviders: PacedQueue<ActorId>;
+  /** Keys with other means than before, of which zones and firewalls are to hear. */
+  #usable = new Set<string>();
+  readonly #sharedDue: () => void;
   /** Keys with other means than before, which nobody has read with them yet. */
   readonly #unread = new Set<string>();
 
   constructor(ports: SharedChangesPorts) {
     this.#ports = ports;
     const isOver = (): boolean => ports.cells.stopped;
+    this.#sharedDue = coalesced(ports.clock, SHARED_MS, () => this.#tellSharedNow());
     this.#ofPolicies = new PacedQueue(ports.clock, isOver, (id) => this.#tellPolicy(id));
     this.#ofProviders = new PacedQueue(ports.clock, isOver, (id) => this.#tellProvider(id));
   }
@@ -50,11 +58,25 @@ export class SharedChanges {
     const { providers, lists, pools, cells } = this.#ports;
     this.#unread.add(key);
     if (!providers.all[key]?.provider) lists.giveUp(key);
-    else for (const id of cells.all.keys()) if (isShared(id) && id.split('/')[1] === key) cells.tell(id, { type: 'SECRET_OBSERVED' });
+    else this.#tellShared(key);
     // A record set names its provider in a place of its own.
     const withRecords = isPrivate(key) ? [] : [...pools.all.keys()].filter((id) => !isRoutedIP(id));
     const users = usersOf(key, pools, (cell) => cells.recordsOf(cell)).map(([id]) => id);
     this.#ofProviders.add([...users, ...withRecords, ...lists.waitingFor(key)]);
+  }
+
+  #tellShared(key: string): void {
+    this.#usable.add(key);
+    this.#sharedDue();
+  }
+
+  /** One look at all cells for all keys that have changed: there may be thousands of both. */
+  #tellSharedNow(): void {
+    const { cells } = this.#ports;
+    const keys = this.#usable;
+    this.#usable = new Set();
+    if (cells.stopped) return;
+    for (const id of cells.all.keys()) if (isShared(id) && keys.has(id.split('/')[1] ?? '')) cells.tell(id, { type: 'SECRET_OBSERVED' });
   }
 
   /** Tells the object at once what waits to be told. To be called before it is told anything else that may rest on that. */
@@ -77,8 +99,8 @@ export class SharedChanges {
     const provider = providers.all[key]?.provider ?? null;
     if (!provider || !isStarted(id)) return;
     for (const actor of cells.recordsOf(id)?.keys() ?? []) cells.tell(actor, { type: 'SECRET_OBSERVED' });
-    // With other credentials it may be another account.
-    if (this.#unread.delete(key)) void lists.read(key, provider);
+    // With other credentials it may be another account. Nobody asks for the addresses of one at which there are records alone.
+    if (isPool(id) && this.#unread.delete(key)) void lists.read(key, provider);
   }
 
   /** It may be valid now, or not any more. */

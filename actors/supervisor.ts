@@ -123,6 +123,7 @@ export class Supervisor {
     ports.providers.onChange((key) => {
       this.#workers.tend(key);
       this.#terms.leader?.providerChanged(key);
+      this.#policies.request();
     });
     ports.namespaces?.onChange((namespace) => this.#namespaceChanged(namespace));
     this.#evacuations = new Evacuations({

@@ -14,7 +14,7 @@ import { type RegistryContext, registry } from './providers.ts';
 export interface DirectoryContext extends RegistryContext {
   readonly connection: Connection;
   readonly clock: Clock;
-  /** Where the operator's own Secret is, unless its name says so. */
+  /** That of the Pod: where the operator's own Secret is, unless its name says so. */
   readonly namespace: string;
   /** Told every token that a Secret holds, before it is used. */
   readonly secrets: Redaction;

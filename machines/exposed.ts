@@ -23,6 +23,8 @@ export interface Exposed extends Binding {
   readonly source?: ClassRef;
   /** Why the class or issuer does not count as it is now: what it said before goes on. Null when it counts. */
   readonly policyError: string | null;
+  /** What `reason` says lies with its class or issuer, not with itself; absent counts as false. */
+  readonly byPolicy?: boolean;
   /** Why the class or issuer by which it keeps its address is for nobody new of its namespace; absent or null when it is. */
   readonly kept?: CredentialsRefusal | null;
   /** The object cannot go without our leave: before that nothing is done for it. */

@@ -64,13 +64,19 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
       };
     const source = sourceOf(given);
     return {
-      context: withExposed(withReclaim(known, given), { reason: checked.reason, policyError: null, ...(source && { source }) }),
+      context: withExposed(withReclaim(known, given), {
+        reason: checked.reason,
+        byPolicy: checked.keeps !== null,
+        policyError: null,
+        ...(source && { source }),
+      }),
       checked: { spec: null, error: checked.error },
     };
   }
   const isLeaving = event.deleting === true;
   const moved = isLeaving ? null : movedAddress(context, checked.spec);
-  if (moved !== null) return { context: withExposed(known, { reason: 'InvalidSpec' }), checked: { spec: null, error: moved } };
+  if (moved !== null)
+    return { context: withExposed(known, { reason: 'InvalidSpec', byPolicy: false }), checked: { spec: null, error: moved } };
   return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec, isLeaving) };
 }
 

@@ -180,7 +180,10 @@ function isServing({ state, context }: AddressView): boolean {
 function problemOf(view: RoutedIPView): Finding | null {
   const { context } = view;
   const { exposed } = context;
-  if (context.error !== null) return { reason: exposed?.reason ?? 'InvalidSpec', message: context.error };
+  if (context.error !== null) {
+    const elsewhere = exposed?.byPolicy && { elsewhere: true as const };
+    return { reason: exposed?.reason ?? 'InvalidSpec', message: context.error, ...elsewhere };
+  }
   return (
     exposed?.refusal ??
     awaitsResume(view) ??

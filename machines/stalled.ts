@@ -9,6 +9,6 @@ export function withStalled(conditions: readonly Condition[]): readonly Conditio
   const [ready, degraded] = ['Ready', 'Degraded'].map((type) => conditions.find((condition) => condition.type === type));
   // Classes and issuers have no other condition than Ready.
   const why = degraded ?? ready;
-  if (!ready || !why || ready.status === 'True' || !UNTIL_EDITED.has(why.reason)) return conditions;
+  if (!ready || !why || ready.status === 'True' || why.elsewhere || !UNTIL_EDITED.has(why.reason)) return conditions;
   return [...conditions, { type: 'Stalled', status: 'True', reason: why.reason, message: why.message }];
 }

@@ -46,6 +46,8 @@ export interface Condition {
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: string;
   readonly message: string;
+  /** See Finding; is not written. */
+  readonly elsewhere?: true;
 }
 
 /** What people are told of an object. */
@@ -143,6 +145,8 @@ export interface JobFailure {
 export interface Finding {
   readonly reason: string;
   readonly message: string;
+  /** It lies with another object: nothing is to be mended in this one. Absent for false. */
+  readonly elsewhere?: true;
 }
 
 /** What a namespace keeps at a provider: one line of the ledger. */

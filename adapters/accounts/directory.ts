@@ -107,7 +107,11 @@ export class Accounts implements ProviderDirectory {
     const credentials = credentialsOf(need, secrets, this.#keysFor(need));
     const own = this.#ownFor(need);
     const isSame = before?.own === own && isDeepStrictEqual([before?.need, before?.credentials], [need, credentials]);
-    if (before && (credentials.kind === 'unread' || isSame)) {
+    // The token of the operator itself is worked with until another one takes its place, as one of the environment would be: a key that is missing for a moment stops no failover.
+    const isKept = need.key === need.cloud && before?.client && credentials.kind === 'missing';
+    if (isKept)
+      this.#options.log.warn('a token of the operator is gone, and the last one is used', { provider: need.key, error: credentials.why });
+    if (before && (credentials.kind === 'unread' || isSame || isKept)) {
       // What stands there goes on until it is known what takes its place.
       this.#entries.set(need.key, { ...before, need, watched });
       return false;
@@ -126,8 +130,8 @@ export class Accounts implements ProviderDirectory {
     return key === cloud ? [variable ?? []].flat() : (secretKeys ?? []);
   }
 
-  #ownFor({ cloud, secrets }: ProviderNeed): Known | undefined {
-    return cloud !== null && secrets.length === 0 ? this.all[cloud] : undefined;
+  #ownFor({ key, cloud, secrets }: ProviderNeed): Known | undefined {
+    return cloud !== null && key !== cloud && secrets.length === 0 ? this.all[cloud] : undefined;
   }
 
   #entryOf(need: ProviderNeed, watched: readonly Watched[], credentials: Credentials, own: Known | undefined): Entry {
@@ -142,6 +146,7 @@ export class Accounts implements ProviderDirectory {
       jobs,
       abilities: clouds[need.cloud ?? '']?.abilities ?? null,
       ownLacks: own?.facts.missing ?? null,
+      isOwnUnread: own?.unread === true,
     });
     return { need, watched, credentials, own, client, jobs, known, unused };
   }
@@ -175,7 +180,11 @@ export class Accounts implements ProviderDirectory {
       if (known) this.all[key] = known;
       else delete this.all[key];
     }
-    const followers = [...this.#entries.values()].filter(({ need }) => need.secrets.length === 0 && keys.includes(need.cloud ?? ''));
+    const clouds = keys.filter((key) => Object.hasOwn(this.#options.clouds, key));
+    const all = clouds.length > 0 ? [...this.#entries.values()] : [];
+    const followers = all.filter(
+      ({ need: { key, cloud, secrets } }) => secrets.length === 0 && key !== cloud && clouds.includes(cloud ?? ''),
+    );
     const changed = followers.filter(({ need, watched }) => this.#resolve(need, watched)).map(({ need }) => need.key);
     if (changed.length > 0) this.#publish(changed);
     for (const key of keys) for (const tell of this.#listeners) tell(key);

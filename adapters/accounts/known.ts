@@ -18,6 +18,8 @@ export interface Means {
   readonly abilities: Abilities | null;
   /** What the operator’s own account lacks, where that is to be used. */
   readonly ownLacks: string | null;
+  /** It has not been looked at yet. */
+  readonly isOwnUnread: boolean;
 }
 
 const NONE: Abilities = { addresses: false, dns: false, ipv6: false, addressesPerNode: 1, providerIDPrefix: '' };
@@ -35,6 +37,6 @@ export function knownBy({ key, cloud, templates }: ProviderNeed, means: Means): 
   if (templates && !jobs) return without('this operator runs no Jobs');
   if (cloud === null)
     return jobs ? { facts: { ...abilities, missing: null }, provider: jobsOnly(key, jobs) } : without('it has no templates');
-  if (client === null) return without(ownLacks ?? 'it has no credentials');
+  if (client === null) return { ...without(ownLacks ?? 'it has no credentials'), ...(means.isOwnUnread && { unread: true as const }) };
   return { facts: { ...abilities, missing: null }, provider: jobs ? { ...client, jobs } : client };
 }

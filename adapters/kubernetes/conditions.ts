@@ -27,7 +27,8 @@ export const conditionsOf = (
 ): readonly Json[] => {
   const former = statuses.flatMap(conditionsIn);
   const own = conditions.map(({ type, status, reason, message }) => {
-    const before = former.find((condition) => condition.type === type && condition.status === status);
+    // What an object says before anybody has looked at it has begun at no time.
+    const before = former.find((condition) => condition.type === type && condition.status === status && condition.reason !== 'Pending');
     const lastTransitionTime = before?.lastTransitionTime ?? wholeSeconds(now);
     return {
       type,

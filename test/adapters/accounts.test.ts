@@ -27,47 +27,6 @@ describe('a provider of the environment', () => {
   });
 });
 
-describe('the operator’s own account with its token in a Secret', () => {
-  const OWN = ref('routedip-operator/tokens');
-  const own: ProviderNeed = { key: 'digitalocean', cloud: 'digitalocean', secrets: [OWN], templates: null };
-  const opening = () => {
-    const given = scriptedAccounts({ standing: {}, jobDriver: driver });
-    given.accounts.need('operator/digitalocean', own);
-    return given;
-  };
-
-  test('is worked with by the token under the name of its variable, and by no other', () => {
-    const { secrets, opened, of } = opening();
-    expect(of('digitalocean')?.unread).toBe(true);
-    secrets.set('routedip-operator/tokens', { token: OTHER });
-    const missing = 'Secret routedip-operator/tokens has no key DIGITALOCEAN_ACCESS_TOKEN';
-    expect(of('digitalocean')).toMatchObject({ provider: null, facts: { missing } });
-    secrets.set('routedip-operator/tokens', { token: OTHER, DIGITALOCEAN_ACCESS_TOKEN: TOKEN });
-    expect(of('digitalocean')?.facts.missing).toBeNull();
-    expect(opened.map(({ token }) => token)).toEqual([TOKEN]);
-  });
-
-  test('is another client after a change, for classes that use it besides their Jobs too, and the former one is closed', () => {
-    const { accounts, secrets, opened, told, of } = opening();
-    const mixed = 'digitalocean@class.edge';
-    accounts.need('class edge', { key: mixed, cloud: 'digitalocean', secrets: [], templates: TEMPLATES });
-    expect(of(mixed)).toMatchObject({ provider: null, facts: { missing: 'Secret routedip-operator/tokens has not been read yet' } });
-    secrets.set('routedip-operator/tokens', { DIGITALOCEAN_ACCESS_TOKEN: TOKEN });
-    const former = [of('digitalocean')?.provider, of(mixed)?.provider];
-    expect(former.map((provider) => provider?.name)).toEqual(['digitalocean', 'digitalocean']);
-    told.length = 0;
-    secrets.set('routedip-operator/tokens', { DIGITALOCEAN_ACCESS_TOKEN: SECOND });
-    expect([...told].sort()).toEqual(['digitalocean', mixed]);
-    expect([of('digitalocean')?.provider, of(mixed)?.provider].some((provider) => former.includes(provider))).toBe(false);
-    expect(opened.map(({ token, closed }) => [token, closed])).toEqual([
-      [TOKEN, true],
-      [SECOND, false],
-    ]);
-    secrets.remove('routedip-operator/tokens');
-    for (const key of ['digitalocean', mixed]) expect(of(key)?.facts.missing, key).toBe('Secret routedip-operator/tokens is not there');
-  });
-});
-
 describe('an account with its token in a Secret', () => {
   test('is there but unread at first, ready once the Secret was read, and gone when nobody asks for it', () => {
     const { accounts, ask, secrets, opened, told, of } = scriptedAccounts();

@@ -102,6 +102,17 @@ describe('a RoutedIP of which nothing is known yet', () => {
     expect(status()).not.toHaveProperty('assignedNode');
   });
 
+  test('is not Ready since it was written, not since the time with which its definition begins', async () => {
+    const { writer, status, projection } = await routing();
+    const unknown = { type: 'Ready', status: 'Unknown', reason: 'ProviderUnread', message: 'no answer' } as const;
+    writer.project(projection({ partial: true, unserved: true, status: {}, conditions: [unknown] }));
+    await writer.flush(PATIENCE_MS);
+    const { conditions } = status() as unknown as { readonly conditions: readonly { readonly lastTransitionTime: string }[] };
+    const [ready] = conditions;
+    expect(ready).toMatchObject(unknown);
+    expect(ready?.lastTransitionTime.startsWith('1970-')).toBe(false);
+  });
+
   test('keeps the generation that its status is about, and says of which one the condition is', async () => {
     const { writer, ref, status, projection } = await routing();
     const idle = { type: 'Progressing', status: 'False', reason: 'Idle', message: 'nothing is under way' } as const;

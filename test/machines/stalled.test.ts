@@ -27,6 +27,11 @@ describe('Stalled', () => {
     (reason) => expect(added(condition('Ready', 'False', reason), condition('Degraded', 'True', reason))).toEqual([]),
   );
 
+  test('does not stand for what lies with another object, its class for example', () => {
+    const wrong = { ...condition('Degraded', 'True', 'InvalidSpec'), elsewhere: true } as const;
+    expect(added(condition('Ready', 'False', 'InvalidSpec'), wrong)).toEqual([]);
+  });
+
   test('does not stand while the object is ready: what its class said before goes on', () => {
     expect(added(condition('Ready', 'True', 'Assigned'), condition('Degraded', 'True', 'InvalidSpec'))).toEqual([]);
   });
