@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { at, type Json, type JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { Operator } from '../support/operator.ts';
+import { PENDING } from '../support/pending.ts';
 import { movedFrom, staged } from './served.ts';
 import type { Stage } from './stage.ts';
 import type { Target } from './target.ts';
@@ -92,7 +93,7 @@ export const limitScenarios = () =>
       );
       await stage.notReady(first);
       await stage.until('it fails over', async () => stage.heldBy(ip) !== first && (await annotated()));
-      expect((await stage.getPool('ingress')).status).toBeUndefined();
+      expect((await stage.getPool('ingress')).status).toEqual(PENDING);
       expect(notWritten(operator)).toHaveLength(1);
 
       // Once it is mended it is shown at once, and nothing is left of it.
