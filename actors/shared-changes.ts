@@ -34,16 +34,16 @@ export class SharedChanges {
   readonly #ports: SharedChangesPorts;
   readonly #ofPolicies: PacedQueue<ActorId>;
   readonly #ofProviders: PacedQueue<ActorId>;
-  /** Keys with other means than before, of which zones and firewalls are to hear. */
-  #usable = new Set<string>();
-  readonly #sharedDue: () => void;
+  /** Keys with other means than before, of which zones and firewalls have not heard yet. */
+  #withOtherMeans = new Set<string>();
+  readonly #tellShared: () => void;
   /** Keys with other means than before, which nobody has read with them yet. */
   readonly #unread = new Set<string>();
 
   constructor(ports: SharedChangesPorts) {
     this.#ports = ports;
     const isOver = (): boolean => ports.cells.stopped;
-    this.#sharedDue = coalesced(ports.clock, SHARED_MS, () => this.#tellSharedNow());
+    this.#tellShared = coalesced(ports.clock, SHARED_MS, () => this.#tellSharedNow());
     this.#ofPolicies = new PacedQueue(ports.clock, isOver, (id) => this.#tellPolicy(id));
     this.#ofProviders = new PacedQueue(ports.clock, isOver, (id) => this.#tellProvider(id));
   }
@@ -58,23 +58,21 @@ export class SharedChanges {
     const { providers, lists, pools, cells } = this.#ports;
     this.#unread.add(key);
     if (!providers.all[key]?.provider) lists.giveUp(key);
-    else this.#tellShared(key);
+    else {
+      this.#withOtherMeans.add(key);
+      this.#tellShared();
+    }
     // A record set names its provider in a place of its own.
     const withRecords = isPrivate(key) ? [] : [...pools.all.keys()].filter((id) => !isRoutedIP(id));
     const users = usersOf(key, pools, (cell) => cells.recordsOf(cell)).map(([id]) => id);
     this.#ofProviders.add([...users, ...withRecords, ...lists.waitingFor(key)]);
   }
 
-  #tellShared(key: string): void {
-    this.#usable.add(key);
-    this.#sharedDue();
-  }
-
   /** One look at all cells for all keys that have changed: there may be thousands of both. */
   #tellSharedNow(): void {
     const { cells } = this.#ports;
-    const keys = this.#usable;
-    this.#usable = new Set();
+    const keys = this.#withOtherMeans;
+    this.#withOtherMeans = new Set();
     if (cells.stopped) return;
     for (const id of cells.all.keys()) if (isShared(id) && keys.has(id.split('/')[1] ?? '')) cells.tell(id, { type: 'SECRET_OBSERVED' });
   }

@@ -28,7 +28,7 @@ type Client = Provider & { readonly close: () => void };
 
 /** A provider that specs may name. */
 interface Offer {
-  readonly facts: Omit<ProviderFacts, 'missing' | 'missingReason'>;
+  readonly facts: Omit<ProviderFacts, 'missing'>;
   /** Where its token comes from: the environment, else the operator's own Secret under the same name. */
   readonly variable: string;
   /** Under which keys a Secret may hold one, the preferred one first; none when there is but the account of the environment. */

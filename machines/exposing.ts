@@ -66,7 +66,7 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
     return {
       context: withExposed(withReclaim(known, given), {
         reason: checked.reason,
-        ...lying(context, checked.keeps !== null),
+        ...policyFault(context, checked.keeps !== null),
         policyError: null,
         ...(source && { source }),
       }),
@@ -76,12 +76,15 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
   const isLeaving = event.deleting === true;
   const moved = isLeaving ? null : movedAddress(context, checked.spec);
   if (moved !== null)
-    return { context: withExposed(known, { reason: 'InvalidSpec', ...lying(context, false) }), checked: { spec: null, error: moved } };
+    return {
+      context: withExposed(known, { reason: 'InvalidSpec', ...policyFault(context, false) }),
+      checked: { spec: null, error: moved },
+    };
   return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec, isLeaving) };
 }
 
 /** Whether what is wrong lies with the class or issuer. */
-const lying = ({ exposed }: PoolContext, byPolicy: boolean): Pick<Exposed, 'byPolicy'> =>
+const policyFault = ({ exposed }: PoolContext, byPolicy: boolean): Pick<Exposed, 'byPolicy'> =>
   byPolicy || exposed?.byPolicy ? { byPolicy } : {};
 
 /** Whoever has an address of a class keeps it, and no other class serves him by it: also after the records were lost, where the status says which one it was. */

@@ -63,8 +63,6 @@ export interface ProviderFacts {
   readonly providerIDPrefix: string;
   /** E.g. `set DIGITALOCEAN_ACCESS_TOKEN`; null when the provider is ready for use. */
   readonly missing: string | null;
-  /** Set where what is missing has to come out of a Secret. */
-  readonly missingReason?: 'SecretNotFound';
 }
 
 export type ProviderRegistry = Readonly<Record<string, ProviderFacts>>;

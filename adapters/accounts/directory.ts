@@ -126,8 +126,9 @@ export class Accounts implements ProviderDirectory {
   }
 
   #keysFor({ key, cloud }: ProviderNeed): readonly string[] {
-    const { variable, secretKeys } = this.#options.clouds[cloud ?? ''] ?? {};
-    return key === cloud ? [variable ?? []].flat() : (secretKeys ?? []);
+    const known = this.#options.clouds[cloud ?? ''];
+    if (!known) return [];
+    return key === cloud ? [known.variable] : known.secretKeys;
   }
 
   #ownFor({ key, cloud, secrets }: ProviderNeed): Known | undefined {

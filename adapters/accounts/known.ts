@@ -6,7 +6,7 @@ import { JOBS_ONLY, jobsOnly } from './jobs-only.ts';
 
 export type Known = ProviderDirectory['all'][string];
 /** What a provider can do, whatever it has to do it with. */
-export type Abilities = Omit<Known['facts'], 'missing' | 'missingReason'>;
+export type Abilities = Omit<Known['facts'], 'missing'>;
 
 /** What a key's provider is made of. */
 export interface Means {
@@ -31,9 +31,7 @@ export function knownBy({ key, cloud, templates }: ProviderNeed, means: Means): 
   const without = (missing: string): Known => ({ facts: { ...abilities, missing }, provider: null });
   if (cloud !== null && means.abilities === null) return without(`this operator has no client for ${cloud}`);
   if (credentials.kind === 'unread') return { ...without(credentials.why), unread: true };
-  if (credentials.kind === 'missing') {
-    return { facts: { ...abilities, missing: credentials.why, missingReason: 'SecretNotFound' }, provider: null };
-  }
+  if (credentials.kind === 'missing') return without(credentials.why);
   if (templates && !jobs) return without('this operator runs no Jobs');
   if (cloud === null)
     return jobs ? { facts: { ...abilities, missing: null }, provider: jobsOnly(key, jobs) } : without('it has no templates');

@@ -20,7 +20,7 @@ const known = (world: World, change: Partial<Provider> = {}): KnownProvider => (
   provider: { ...world.provider.process(), ...change },
 });
 const without = (world: World, missing: string): KnownProvider => ({
-  facts: { ...world.facts, missing, missingReason: 'SecretNotFound' },
+  facts: { ...world.facts, missing },
   provider: null,
 });
 const refuse = () => Promise.reject(new ProviderError('Unauthorized', 'refused: 401'));

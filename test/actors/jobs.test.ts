@@ -380,7 +380,7 @@ describe('a class driven by Jobs whose Secret is missing', () => {
     const known = process.providers.all[KEY];
     expect(known?.provider).not.toBeNull();
     const missing = 'Secret routedip-operator/platform does not exist';
-    process.providers.set(KEY, { facts: { ...JOBS_ONLY, missing, missingReason: 'SecretNotFound' }, provider: null });
+    process.providers.set(KEY, { facts: { ...JOBS_ONLY, missing }, provider: null });
     await world.clock.runUntil(() => world.reasonOf(ref) === 'SecretNotFound', 60_000);
     const before = world.jobs.created.length;
     await world.clock.advance(600_000);

@@ -120,7 +120,7 @@ describe('an account of many RoutedIPs', () => {
   /** All of them wait for credentials that are not refused. */
   const refused = async (world: RoutedWorld) => {
     const all = await served(world, NAMING);
-    all.process.providers.set(KEY, { facts: { ...world.facts, missing: 'no Secret', missingReason: 'SecretNotFound' }, provider: null });
+    all.process.providers.set(KEY, { facts: { ...world.facts, missing: 'no Secret' }, provider: null });
     await world.clock.runUntil(() => all.refs.every((ref) => world.reasonOf(ref) === 'SecretNotFound'), MINUTE);
     return all;
   };

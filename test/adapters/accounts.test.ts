@@ -65,12 +65,12 @@ describe('an account with its token in a Secret', () => {
     ask(account('web/do-token'));
     if (values) secrets.set('web/do-token', values);
     else secrets.remove('web/do-token');
-    expect(of(KEY)).toMatchObject({ provider: null, facts: { missing, missingReason: 'SecretNotFound', addresses: true } });
+    expect(of(KEY)).toMatchObject({ provider: null, facts: { missing, addresses: true } });
     expect([opened, hidden]).toEqual([[], []]);
     expect(log.lines).toEqual([expect.stringContaining(missing)]);
     secrets.set('web/do-token', { token: TOKEN });
     expect(of(KEY)?.provider).not.toBeNull();
-    expect(of(KEY)?.facts.missingReason).toBeUndefined();
+    expect(of(KEY)?.facts.missing).toBeNull();
   });
 
   test('takes FLIPOP’s key before the other one, and leaves out the line break at its end', () => {
@@ -129,7 +129,7 @@ describe('an account with its token in a Secret', () => {
     ask(account('web/do-token'));
     secrets.set('web/do-token', { token: TOKEN });
     secrets.remove('web/do-token');
-    expect(of(KEY)).toMatchObject({ provider: null, facts: { missingReason: 'SecretNotFound' } });
+    expect(of(KEY)).toMatchObject({ provider: null, facts: { missing: 'Secret web/do-token is not there' } });
     expect(opened[0]?.closed).toBe(true);
     secrets.set('web/do-token', { token: TOKEN });
     expect(of(KEY)?.provider).not.toBeNull();
@@ -271,7 +271,7 @@ describe('a class with templates', () => {
     secrets.remove('jobs/platform');
     expect(of('job.metal')).toMatchObject({
       provider: null,
-      facts: { missing: 'Secret jobs/platform is not there', missingReason: 'SecretNotFound' },
+      facts: { missing: 'Secret jobs/platform is not there' },
     });
     secrets.set('jobs/platform', { API_TOKEN: 'of the platform', REGION: 'nyc3' });
     told.length = 0;

@@ -26,7 +26,7 @@ const empty = (provider: Provider): Provider =>
 
 /** What the operator knows of the account of such a Secret. */
 export function accountOf(holds: Holds, { provider, facts }: Pick<World, 'provider' | 'facts'>) {
-  const missing = (why: string) => ({ facts: { ...facts, missing: why, missingReason: 'SecretNotFound' as const }, provider: null });
+  const missing = (why: string) => ({ facts: { ...facts, missing: why }, provider: null });
   if (holds === 'nothing') return missing('the Secret is not there');
   if (holds === 'garbage') return missing('what the Secret holds is no token');
   const own = provider.process();

@@ -87,7 +87,7 @@ export class PlayedPolicies implements Played<PolicyHappening> {
   #tell({ providers }: OperatorProcess): void {
     const own = providers.all[PROVIDER];
     if (!own) return;
-    const missing = { ...own.facts, missing: 'Secret web/token is not there', missingReason: 'SecretNotFound' as const };
+    const missing = { ...own.facts, missing: 'Secret web/token is not there' };
     // Other credentials are another client.
     const client = own.provider && { ...own.provider };
     providers.set(KEY, this.#isSecretThere ? { facts: own.facts, provider: client } : { facts: missing, provider: null });
