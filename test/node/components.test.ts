@@ -186,8 +186,13 @@ describe('dashboard, inspector, journal, metrics-auth, service-monitor, admissio
 
   test('let the operator migrate VirtualIPs', async () => {
     await stage.kubectl('apply', '--filename', join(ROOT, 'crds/legacy'));
-    const may = () => stage.kubectl('auth', 'can-i', 'patch', 'virtualips.paas.org', '--all-namespaces', `--as=${OPERATOR_USER}`);
-    expect((await may()).trim()).toBe('yes');
+    // kubectl asks about another resource, and hears no, until the server serves this one.
+    await stage.until('it may', async () => {
+      const may = await stage
+        .kubectl('auth', 'can-i', 'patch', 'virtualips.paas.org', '--all-namespaces', `--as=${OPERATOR_USER}`)
+        .catch(String);
+      return may.trim() === 'yes';
+    });
   });
 
   test('are removed', async () => {
