@@ -11,7 +11,7 @@ import { actorOf, isPool, isRoutedIP, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord, StoredCell } from './ports.ts';
 import { begin } from './step.ts';
-import { type FirewallPorts, rebuiltFirewall } from './unheard.ts';
+import { type FirewallPorts, type Memory, rebuiltFirewall } from './unheard.ts';
 
 export interface RebuildPorts extends FirewallPorts {
   readonly pools: Pick<ObservedPools, 'all' | 'providerOf' | 'createsBy'>;
@@ -37,9 +37,15 @@ interface Former {
 }
 
 /** What takes the place of the records of a cell that is rebuilt: a pool that begins anew with what its status says, a pool without an object that is only to end, or a firewall
- *  that knows what was added to it. Null when nothing has to be kept: the rest begins anew with the first that is told to it. */
-export function rebuilt(cell: ActorId, records: StoredCell['records'], term: number, ports: RebuildPorts): ActorRecord | null {
-  if (isFirewall(cell)) return rebuiltFirewall(cell, records[cell], ports);
+ *  that knows what was added to it. `memory`: those that go on with what they know. Null when nothing has to be kept: the rest begins anew with the first that is told to it. */
+export function rebuilt(
+  cell: ActorId,
+  records: StoredCell['records'],
+  term: number,
+  ports: RebuildPorts,
+  memory?: Memory,
+): ActorRecord | null {
+  if (isFirewall(cell)) return rebuiltFirewall(cell, records[cell], ports, memory);
   const record = records[cell];
   const chart = ports.charts.pool;
   const input = record && isPool(cell) ? formerInput(cell, records, term, ports) : null;

@@ -10,10 +10,7 @@ import type { Log } from './ports/observers.ts';
 import type { ActorRecord, CellWrite, Claim, RecordStore, StoredCell } from './ports.ts';
 import { type RebuildPorts, rebuilt } from './rebuilding.ts';
 import { unfit } from './step.ts';
-import { alsoOwned, settledBy } from './unheard.ts';
-
-/** Records by cell, as an earlier term of this process left them. */
-export type Memory = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
+import { alsoOwned, type Memory, settledBy } from './unheard.ts';
 
 type Cells = ReadonlyMap<ActorId, StoredCell>;
 
@@ -51,7 +48,7 @@ export async function writeMemory(memory: Memory, ports: TakeoverPorts, term: nu
     cells.set(id, await replace(id, kept ? new Map([[id, alsoOwned(first, kept)]]) : records, store, term));
   }
   for (const id of await store.cells()) {
-    const cell = cells.has(id) ? null : await rebuild(id, await store.load(id), ports, term);
+    const cell = cells.has(id) ? null : await rebuild(id, await store.load(id), ports, term, memory);
     if (cell) cells.set(id, cell);
   }
   return cells;
@@ -135,17 +132,23 @@ export async function rebuildCells(ports: TakeoverPorts, term: number): Promise<
 }
 
 /** One write: whoever ends on the way leaves each cell as it was, or rebuilt with all that is kept of it. */
-async function rebuild(id: ActorId, stored: StoredCell | null, ports: TakeoverPorts, term: number): Promise<StoredCell | null> {
-  const record = keptOf(id, stored?.records ?? {}, ports, term);
+async function rebuild(
+  id: ActorId,
+  stored: StoredCell | null,
+  ports: TakeoverPorts,
+  term: number,
+  memory?: Memory,
+): Promise<StoredCell | null> {
+  const record = keptOf(id, stored?.records ?? {}, ports, term, memory);
   if (record) return replace(id, new Map([[id, record]]), ports.store, term);
   if (!(await ports.store.drop(id, term))) throw new Unreachable(`the store does not hold term ${term} any more`);
   return null;
 }
 
 /** Records that nobody can make anything of hold nobody up. */
-function keptOf(cell: ActorId, records: StoredCell['records'], ports: TakeoverPorts, term: number): ActorRecord | null {
+function keptOf(cell: ActorId, records: StoredCell['records'], ports: TakeoverPorts, term: number, memory?: Memory): ActorRecord | null {
   try {
-    return rebuilt(cell, records, term, ports);
+    return rebuilt(cell, records, term, ports, memory);
   } catch (error) {
     ports.log.warn('nothing is kept of records that cannot be read', { cell, error: String(error) });
     return null;

@@ -4,7 +4,7 @@ import { onlyKept } from '../machines/firewall-claims.ts';
 import { bothDoubts, type FirewallDoubt } from '../machines/firewall-doubt.ts';
 import type { ActorId } from '../machines/types.ts';
 import { expectUnheard, type ZoneContext } from '../machines/zone.ts';
-import type { Charts } from './charts.ts';
+import { type Charts, cellOf } from './charts.ts';
 import type { ObservedPools } from './pools.ts';
 import type { ActorRecord, Clock } from './ports.ts';
 import { isSameJson } from './same-json.ts';
@@ -13,7 +13,8 @@ import { begin } from './step.ts';
 
 /** What was decided before the store went, or while it was away, may be done to a firewall or a zone when nobody hears of it any more. */
 
-type Cells = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
+/** Records by cell, as an earlier term of this process left them. */
+export type Memory = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
 type Claims = FirewallContext['claims'];
 
 /** Which calls a job that is waited for may send; null when it sends none. */
@@ -24,7 +25,7 @@ function underWay({ waiting }: ActorRecord): FirewallDoubt['of'] | null {
 
 /** Firewalls and zones whose job was in the store when that went: whoever reaches the store may still do it, and is not found out by a term, for `ms`. A firewall is in doubt
  *  for as long, by whatever it is driven: a Job that is created that late cannot be found before. A zone is looked at then. */
-export function withUnheard(cells: Cells, now: number, ms: number): Cells {
+export function withUnheard(cells: Memory, now: number, ms: number): Memory {
   if (ms === 0) return cells;
   const noted = (record: ActorRecord): ActorRecord => {
     const of = underWay(record);
@@ -59,11 +60,12 @@ export interface FirewallPorts {
 }
 
 /** What takes the place of the record of a firewall that is rebuilt: one that begins anew, as the statuses say, and knows besides what it has added and what may still be
- *  done to it unheard: all that was opened since is in doubt. Null when nothing is ours and nothing may be. */
+ *  done to it unheard: all that was opened since is in doubt. Null when nothing is ours and nothing may be. `memory`: who goes on with what they know. */
 export function rebuiltFirewall(
   id: ActorId,
   record: ActorRecord | undefined,
   { charts, clock, pools, settings }: FirewallPorts,
+  memory: Memory = new Map(),
 ): ActorRecord | null {
   const chart = charts.firewall;
   if (!record || !chart) return null;
@@ -76,7 +78,7 @@ export function rebuiltFirewall(
   const input = firewallBegin(id, pools.all);
   const { snapshot } = begin(chart, {
     ...input,
-    claims: withKept(input.claims ?? {}, record),
+    claims: withKept(input.claims ?? {}, record, memory),
     owned: union(input.owned ?? NOTHING, owned),
     doubt: { of: isClosing ? 'both' : 'open', until } satisfies FirewallDoubt,
   });
@@ -84,11 +86,13 @@ export function rebuiltFirewall(
 }
 
 /** With all that was claimed besides: whoever claims it is heard only once it knows where its address is, which may take longer than any doubt. */
-function withKept(claims: Claims, { snapshot }: ActorRecord): Claims {
+function withKept(claims: Claims, { snapshot }: ActorRecord, memory: Memory): Claims {
   const { claims: former = {} } = snapshot.context as unknown as Partial<FirewallContext>;
-  const kept = Object.entries(former).map(([claimant, held]) => {
+  const kept = Object.entries(former).flatMap(([claimant, held]) => {
     const told = claims[claimant];
-    return [claimant, onlyKept(told ? [told, held] : [held])] as const;
+    // What goes on in memory tells by itself what it needs, and ends nothing that it knows nothing of: another object may have had its name.
+    if (!told && memory.has(cellOf(claimant))) return [];
+    return [[claimant, onlyKept(told ? [told, held] : [held])] as const];
   });
   return { ...claims, ...Object.fromEntries(kept) };
 }

@@ -120,8 +120,8 @@ vi.mock(import('../../actors/unheard.ts'), async (load) => {
       has('only what the leader in memory does itself may still be done to a firewall') ? cells : real.withUnheard(cells, ...given),
     alsoOwned: (record, kept) =>
       has('what only Redis tells of a firewall is written over by who began without it') ? record : real.alsoOwned(record, kept),
-    rebuiltFirewall: (id, record, ports) => {
-      const left = real.rebuiltFirewall(id, record, ports);
+    rebuiltFirewall: (id, record, ports, memory) => {
+      const left = real.rebuiltFirewall(id, record, ports, memory);
       if (!left || !record) return left;
       const { doubt: _, ...settled } = left.snapshot.context as { readonly [field: string]: Json };
       if (has('what was done to a firewall is over once its records are out of date')) return recordOf(left, settled, 'Idle');

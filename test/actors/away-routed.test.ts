@@ -63,6 +63,24 @@ describe('a RoutedIP with a firewall, while Redis is away', () => {
     expect([world.firewall().ports, world.rules.wrongs()]).toEqual([['tcp/22', 'tcp/8080'], []]);
   });
 
+  test('what was open for one that was made again without Redis and needs nothing there any more is closed when Redis is back', async ({
+    open,
+  }) => {
+    const { world, process, ref } = await withoutRedis(open);
+    expect(world.firewall().ports).toEqual(['tcp/22', 'tcp/8080']);
+    process.kill();
+    world.cluster.annotate(ref, { 'routedip.io/force-release': 'true' });
+    world.cluster.markDeleting(ref);
+    world.cluster.removePool(ref);
+    world.setWeb('shop', ['old', 'young'], { ports: [] });
+    const again = world.setRoutedIP('shop', { routedIP: MADE });
+    await world.start();
+    await world.clock.runUntil(() => world.statusOf(again).state === 'Stable', 2 * MINUTE);
+    redisReturns(world);
+    await world.clock.runUntil(() => world.firewall().nodes.length === 0, 10 * MINUTE);
+    expect(world.firewall().ports).toEqual(['tcp/22']);
+  });
+
   test('nothing is opened while no status can be written', async ({ open }) => {
     const { world, ref } = await withoutRedis(open);
     world.cluster.failWrites();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { CellWrite, Command } from '../../actors/ports.ts';
-import { type Memory, type TakeoverPorts, writeMemory } from '../../actors/takeover.ts';
+import { type TakeoverPorts, writeMemory } from '../../actors/takeover.ts';
+import type { Memory } from '../../actors/unheard.ts';
 import { redisBudget } from '../../adapters/redis/budget.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
