@@ -182,7 +182,7 @@ export class Supervisor {
         this.#workers.tend();
       },
       lost: (reason) => {
-        this.#ports.log.warn('leads no longer', { reason });
+        this.#ports.log.warn('leads no longer', { message: reason });
         if (!this.#stopping) this.#ports.writer.forget();
         this.#terms.lost();
       },
