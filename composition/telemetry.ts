@@ -30,6 +30,7 @@ export function telemetry(
     unserved: () => parts.supervisor?.unserved() ?? [],
     failing: () => parts.supervisor?.failing() ?? {},
     groups: () => parts.supervisor?.groups() ?? [],
+    accounts: () => parts.supervisor?.inventory?.accounts ?? [],
     objects: () => parts.writer?.shown() ?? [],
   });
   const shown = figures({

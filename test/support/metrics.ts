@@ -17,6 +17,7 @@ export function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = 
     records: () => [],
     budgets: () => [],
     groups: () => [],
+    accounts: () => [],
     objects: () => [],
     caches: () => [],
     ...sources,

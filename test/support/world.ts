@@ -4,7 +4,7 @@ import type { Charts } from '../../actors/charts.ts';
 import type { KillPoint, Log } from '../../actors/ports/observers.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../actors/settings.ts';
-import { Supervisor } from '../../actors/supervisor.ts';
+import { Supervisor, type SupervisorPorts } from '../../actors/supervisor.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryCluster, memoryCluster } from '../../adapters/memory/cluster.ts';
 import { type MemoryDirectory, memoryDirectory } from '../../adapters/memory/directory.ts';
@@ -131,6 +131,8 @@ export class World {
   readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell), now: () => this.clock.now() });
   /** How those who watch hear that an object is gone; at once unless a test says otherwise. */
   goes: (tell: () => void) => void = (tell) => tell();
+  /** Where the inventory is written down; nowhere unless a test says so. */
+  shelf: SupervisorPorts['shelf'];
   /** Told of each process before it starts. */
   begins: (process: OperatorProcess) => void = () => undefined;
   /** Where the jobs of a process wait while it goes on without the store. */
@@ -263,6 +265,7 @@ export class World {
       writer: cluster,
       ledger: this.ledger.connect(() => state.dead),
       namespaces: this.namespaces.connect(() => state.dead),
+      shelf: this.shelf,
       ...(vips && { vips: { source: vips, writer: vips, mayAct: this.#mayAct, ...(virtualIPs && { virtualIPs }) } }),
       providers,
       observers: [this.invariants],
