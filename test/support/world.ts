@@ -125,14 +125,13 @@ export class World {
   readonly store = memoryStore();
   readonly queues = memoryQueues(this.clock);
   readonly lease = memoryLease(this.clock);
-  /** What namespaces keep. */
+  /** What namespaces keep; and where the inventory is written down, nowhere unless a test says so. */
   readonly ledger = memoryLedger();
+  shelf: SupervisorPorts['shelf'];
   readonly namespaces = memoryNamespaces();
   readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell), now: () => this.clock.now() });
   /** How those who watch hear that an object is gone; at once unless a test says otherwise. */
   goes: (tell: () => void) => void = (tell) => tell();
-  /** Where the inventory is written down; nowhere unless a test says so. */
-  shelf: SupervisorPorts['shelf'];
   /** Told of each process before it starts. */
   begins: (process: OperatorProcess) => void = () => undefined;
   /** Where the jobs of a process wait while it goes on without the store. */
@@ -250,8 +249,7 @@ export class World {
     const provider = this.provider.process({ probe });
     const providers = memoryDirectory({ [PROVIDER]: { facts: this.facts, provider } });
     const living = unlessDead(queues, () => state.dead);
-    const inMemory = () => standIn(clock, this.queuesWithout, () => state.dead);
-    const away = this.#away ? switching({ store, queues: living }, inMemory) : null;
+    const away = this.#away ? switching({ store, queues: living }, () => standIn(clock, this.queuesWithout, () => state.dead)) : null;
     const supervisor = new Supervisor({
       charts: this.#spoil(chartsOf(this.settings, this.facts.addressesPerNode)),
       store: away?.store ?? store,
