@@ -84,15 +84,15 @@ export class Stocktaking {
   }
 
   #accounts(lists: ProviderLists): readonly AccountFacts[] {
-    return Object.entries(this.#ports.providers.all).flatMap(([key, { facts, provider }]) => {
+    return Object.entries(this.#ports.providers.all).flatMap(([key, { facts, provider }]): readonly AccountFacts[] => {
       const isAsked = isPrivate(key) || this.#ports.pools.usersOf(key).length > 0;
       if (!facts.addresses || !(provider || isAsked)) return [];
-      if (provider?.jobs?.addresses)
-        return [{ key, readAt: null, problem: 'Jobs drive its addresses, and nobody can list them', addresses: [] }];
-      const { list, problem } = lists.stateOf(key);
-      const unread = list ? null : 'no pool and no RoutedIP works with it, so it is not read';
-      const addresses = [...(list?.byAddress.values() ?? [])];
-      return [{ key, readAt: list?.askedAt ?? null, problem: facts.missing ?? problem ?? unread, addresses }];
+      const { list, problem, isReading } = lists.stateOf(key);
+      const isByJobs = provider?.jobs?.addresses ?? false;
+      const account = { key, problem: facts.missing ?? problem, addresses: [...(list?.byAddress.values() ?? [])] };
+      if (list && !isByJobs) return [{ ...account, readAt: list.askedAt, note: null }];
+      const unread = isReading ? 'it is being read' : 'no pool and no RoutedIP works with it, so it is not read';
+      return [{ ...account, readAt: null, note: isByJobs ? 'Jobs drive its addresses, and nobody can list them' : unread }];
     });
   }
 

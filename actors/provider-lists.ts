@@ -155,13 +155,13 @@ export class ProviderLists {
     return why === undefined ? null : `the addresses of ${name} could not be read yet: ${why}`;
   }
 
-  /** What the account showed last, and why it cannot be read now; null where there is neither. */
-  stateOf(name: string): { readonly list: ProviderList | null; readonly problem: string | null } {
+  /** What the account showed last, why it cannot be read now, and whether it is being read. */
+  stateOf(name: string): { readonly list: ProviderList | null; readonly problem: string | null; readonly isReading: boolean } {
     const id = verificationActor(name);
     const verified = this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context as VerificationContext | undefined;
-    const list = this.#lists.get(name) ?? null;
-    const refusal = this.#reading.has(name) ? (this.#refusals.get(name) ?? (list ? null : 'it is being read')) : null;
-    return { list, problem: refusal ?? verified?.failure?.message ?? null };
+    const isReading = this.#reading.has(name);
+    const refusal = isReading ? this.#refusals.get(name) : undefined;
+    return { list: this.#lists.get(name) ?? null, problem: refusal ?? verified?.failure?.message ?? null, isReading };
   }
 
   /** Why providers could not be read yet, by key. */

@@ -24,16 +24,21 @@ export interface Account {
   readonly readAt: string | null;
   /** Why it cannot be read now; null when it can. What it holds is then as it was when it was read last. */
   readonly problem: string | null;
+  /** Why nothing is known of it although nothing is wrong; null for no such reason. */
+  readonly note: string | null;
   /** Null where no price is known. */
   readonly currency: string | null;
-  readonly totals: {
-    readonly addresses: number;
-    readonly orphans: number;
-    /** Null where it is not known. */
-    readonly costPerMonth: number | null;
-  };
+  /** Null as long as it was never read. */
+  readonly totals: Totals | null;
   /** Orphans first. */
   readonly addresses: readonly Holding[];
+}
+
+export interface Totals {
+  readonly addresses: number;
+  readonly orphans: number;
+  /** Null where it is not known. */
+  readonly costPerMonth: number | null;
 }
 
 /** How this cluster stands to an address. `orphan`: nobody claims it, and it is on no machine, or was made for this cluster. `unmanaged`: nobody claims it, it is on a node of this
@@ -69,6 +74,7 @@ export interface AccountFacts {
   /** ms since the epoch; null when it was never read. */
   readonly readAt: number | null;
   readonly problem: string | null;
+  readonly note: string | null;
   readonly addresses: readonly ObservedAddress[];
 }
 
@@ -89,7 +95,7 @@ export const inventoryOf = (facts: InventoryFacts): Inventory => ({
   accounts: [...facts.accounts].sort((a, b) => (a.key < b.key ? -1 : 1)).map((account) => accountOf(account, facts)),
 });
 
-function accountOf({ key, readAt, problem, addresses }: AccountFacts, facts: InventoryFacts): Account {
+function accountOf({ key, readAt, problem, note, addresses }: AccountFacts, facts: InventoryFacts): Account {
   const provider = cloudOf(key);
   const prices = Object.hasOwn(PRICES, provider) ? PRICES[provider] : undefined;
   const held = addresses.map((observed) => holdingOf(observed, prices, facts)).sort(inOrder);
@@ -98,15 +104,18 @@ function accountOf({ key, readAt, problem, addresses }: AccountFacts, facts: Inv
     provider,
     readAt: readAt === null ? null : stamp(readAt),
     problem,
+    note,
     currency: prices?.currency ?? null,
-    totals: {
-      addresses: held.length,
-      orphans: held.filter(({ standing }) => standing === 'orphan').length,
-      costPerMonth: prices && readAt !== null ? held.reduce((sum, { costPerMonth }) => sum + (costPerMonth ?? 0), 0) : null,
-    },
+    totals: readAt === null ? null : totalsOf(held, prices !== undefined),
     addresses: held,
   };
 }
+
+const totalsOf = (held: readonly Holding[], isPriced: boolean): Totals => ({
+  addresses: held.length,
+  orphans: held.filter(({ standing }) => standing === 'orphan').length,
+  costPerMonth: isPriced ? held.reduce((sum, { costPerMonth }) => sum + (costPerMonth ?? 0), 0) : null,
+});
 
 function holdingOf({ address, region, providerID }: ObservedAddress, prices: PriceList | undefined, facts: InventoryFacts): Holding {
   const owner = facts.ownerOf(address);

@@ -1,4 +1,4 @@
-import { type Account, type Holding, INVENTORY_KEY, INVENTORY_NAME, type Inventory } from '../machines/inventory.ts';
+import { type Account, type Holding, INVENTORY_KEY, INVENTORY_NAME, type Inventory, type Totals } from '../machines/inventory.ts';
 import { EXIT, type ExitCode, Refused, type Session } from './ports.ts';
 import { age, data, table } from './table.ts';
 
@@ -21,7 +21,7 @@ export async function inventory(session: Session, { orphans }: { readonly orphan
   ];
   session.out(data(session, { at, accounts: shown, problems }) ?? inventoryText(shown, session));
   for (const problem of problems) session.problem(problem);
-  return problems.length > 0 || accounts.some(({ totals }) => totals.orphans > 0) ? EXIT.attention : EXIT.ok;
+  return problems.length > 0 || accounts.some(({ totals }) => totals?.orphans) ? EXIT.attention : EXIT.ok;
 }
 
 /** @throws Error that says what is missing */
@@ -78,15 +78,15 @@ const money = (cost: number | null, { currency }: Account): string => {
 };
 
 function summary(of: Account, now: number): string {
-  const { account, readAt, totals } = of;
-  if (readAt === null) return `${account}: not read`;
+  const { account, readAt, totals, note } = of;
+  if (readAt === null || totals === null) return `${account}: not known${note === null ? '' : `, since ${note}`}`;
   const { addresses, costPerMonth } = totals;
   const counted = addresses === 0 ? 'no addresses' : `${addresses} ${addresses === 1 ? 'address' : 'addresses'}, ${orphansText(totals)}`;
-  const cost = costPerMonth === null ? 'what they cost is unknown' : `${money(costPerMonth, of)}${costPerMonth > 0 ? ' a month' : ''}`;
+  const cost = costPerMonth === null ? 'cost unknown' : `${money(costPerMonth, of)}${costPerMonth > 0 ? ' a month' : ''}`;
   return `${account}: ${counted}${addresses === 0 ? '' : `; ${cost}`}. Read ${age(now - Date.parse(readAt))} ago`;
 }
 
-function orphansText({ orphans }: Account['totals']): string {
+function orphansText({ orphans }: Totals): string {
   if (orphans === 0) return 'no orphans';
   return orphans === 1 ? '1 orphan that nobody in this cluster claims' : `${orphans} orphans that nobody in this cluster claims`;
 }

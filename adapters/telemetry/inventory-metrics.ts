@@ -13,7 +13,8 @@ export function inventoryMetrics(registry: Registry, accounts: () => readonly Ac
     registers: [registry],
     collect() {
       this.reset();
-      for (const { account, provider, problem, totals } of accounts()) if (problem === null) this.set({ provider, account }, totals.orphans);
+      for (const { account, provider, problem, totals } of accounts())
+        if (problem === null && totals !== null) this.set({ provider, account }, totals.orphans);
     },
   });
 }

@@ -140,7 +140,7 @@ describe('the inventory', () => {
     const { providers } = await world.leader();
     const ref = world.setRoutedIP('shop');
     await world.stable(ref);
-    await world.clock.runUntil(() => account(world)?.totals.addresses === 1, MINUTE);
+    await world.clock.runUntil(() => account(world)?.totals?.addresses === 1, MINUTE);
     const { readAt } = account(world) ?? {};
     const { provider, facts } = providers.all[PROVIDER] ?? {};
     if (!provider || !facts) throw new Error('there is no provider');
@@ -158,14 +158,20 @@ describe('the inventory', () => {
     await world.clock.runUntil(() => account(world) !== undefined, 2 * MINUTE);
     expect(account(world)).toMatchObject({
       readAt: null,
-      problem: 'no pool and no RoutedIP works with it, so it is not read',
-      addresses: [],
+      problem: null,
+      note: 'no pool and no RoutedIP works with it, so it is not read',
+      totals: null,
     });
     const ofJobs = new GroupWorld();
     ofJobs.jobClass({ routedIPFirewallName: '' });
     await ofJobs.operator();
     await ofJobs.clock.runUntil(() => account(ofJobs, 'job.http') !== undefined, 2 * MINUTE);
-    expect(account(ofJobs, 'job.http')).toMatchObject({ readAt: null, problem: 'Jobs drive its addresses, and nobody can list them' });
+    expect(account(ofJobs, 'job.http')).toMatchObject({
+      readAt: null,
+      problem: null,
+      note: 'Jobs drive its addresses, and nobody can list them',
+      totals: null,
+    });
     expectRoutedSound(ofJobs);
   });
 
@@ -212,7 +218,7 @@ describe('where it is written down', () => {
     await world.leader();
     await world.stable(world.setRoutedIP('shop'));
     const last = () => written.at(-1)?.inventory;
-    await world.clock.runUntil(() => last()?.accounts[0]?.totals.addresses === 2, 10 * MINUTE);
+    await world.clock.runUntil(() => last()?.accounts[0]?.totals?.addresses === 2, 10 * MINUTE);
     expect(last()).toEqual(shown(world));
     const before = written.length;
     await world.clock.advance(30 * MINUTE);
@@ -230,7 +236,7 @@ describe('where it is written down', () => {
     world.shelf = { write: async (text) => (isRefused ? Promise.reject(new Error('may not create configmaps')) : void written.push(text)) };
     await world.leader();
     await world.stable(world.setRoutedIP('shop'));
-    await world.clock.runUntil(() => account(world)?.totals.addresses === 1, 10 * MINUTE);
+    await world.clock.runUntil(() => account(world)?.totals?.addresses === 1, 10 * MINUTE);
     const said = () => world.log.filter(({ message }) => message === 'the inventory is not up to date');
     expect(said()).toEqual([{ level: 'warn', message: expect.any(String), fields: { error: 'may not create configmaps' } }]);
     isRefused = false;

@@ -17,7 +17,7 @@ const observed = (address: string, machine: string | null = null): ObservedAddre
   providerID: machine as ProviderID | null,
 });
 const account = (key: string, addresses: readonly ObservedAddress[], change: Partial<AccountFacts> = {}): AccountFacts => ({
-  ...{ key, readAt: NOW - 40_000, problem: null, addresses },
+  ...{ key, readAt: NOW - 40_000, problem: null, note: null, addresses },
   ...change,
 });
 const OWNERS: Readonly<Record<string, string>> = { '203.0.113.20': 'RoutedIP web/shop', '2604:a880::7': 'FloatingIPPool default/ingress' };
@@ -92,17 +92,19 @@ describe('kubectl routedip inventory', () => {
 
   test('says of an account that cannot be read what it held and why, and of one that was never read that nothing is known', async () => {
     const held = account('digitalocean', OWN.addresses, { problem: 'list: 401', readAt: NOW - 7_200_000 });
-    const never = account('digitalocean@web.token', [], { problem: 'it is being read', readAt: null });
-    const { code, out, problems } = await asked(taken([held, never]));
+    const never = account('digitalocean@web.token', [], { problem: 'the Secret is not there', readAt: null });
+    const ofJobs = account('job.http', [], { note: 'Jobs drive its addresses', readAt: null });
+    const { code, out, problems } = await asked(taken([held, never, ofJobs]));
     expect(out).toContain('digitalocean: 5 addresses, 1 orphan that nobody in this cluster claims; 5.00 USD a month. Read 2h ago');
-    expect(out).toContain('digitalocean@web.token: not read');
-    expect([code, problems]).toEqual([EXIT.attention, ['digitalocean: list: 401', 'digitalocean@web.token: it is being read']]);
+    expect(out).toMatch(/^digitalocean@web.token: not known$/m);
+    expect(out).toMatch(/^job.http: not known, since Jobs drive its addresses$/m);
+    expect([code, problems]).toEqual([EXIT.attention, ['digitalocean: list: 401', 'digitalocean@web.token: the Secret is not there']]);
   });
 
   test('says what a provider without a price costs: unknown, and not nothing', async () => {
     const { out } = await asked(taken([account('elsewhere', [observed('203.0.113.40')])]));
     expect(out).toMatch(/^elsewhere +203\.0\.113\.40 +- +nobody +- +unknown$/m);
-    expect(out).toContain('elsewhere: 1 address, 1 orphan that nobody in this cluster claims; what they cost is unknown. Read');
+    expect(out).toContain('elsewhere: 1 address, 1 orphan that nobody in this cluster claims; cost unknown. Read');
   });
 
   test('says since when no operator has looked', async () => {
