@@ -179,8 +179,14 @@ describe("of the operator's kinds", () => {
     expect((await apply(cluster, { ...bound, metadata, roleRef })).status).toBe(201);
     await waitFor('the role counts', async () => (await read('auditor', INVENTORY_NAME)) === 200);
     expect([await read('auditor', ledgerName(TEAM)), (await cluster.send(maps, { user: 'auditor' })).status]).toEqual([403, 403]);
-    // What he may not read the plugin says, and names what he may.
-    const ran = await plugin(cluster.kubeconfigFor(await cluster.tokenFor(TEAM, 'default')), 'inventory');
+    // Who may read everything that is no secret may read this.
+    expect(await read('cluster-viewer', INVENTORY_NAME)).toBe(200);
+    // What an editor may not read the plugin says, and names what he may.
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'editing', namespace: TEAM } };
+    const subjects = [{ kind: 'ServiceAccount', name: 'editing', namespace: TEAM }];
+    for (const object of [account, { ...binding('RoleBinding', 'editing', 'edit'), subjects }])
+      expect((await apply(cluster, object)).status).toBe(201);
+    const ran = await plugin(cluster.kubeconfigFor(await cluster.tokenFor(TEAM, 'editing')), 'inventory');
     expect([ran.code, ran.stdout]).toEqual([1, '']);
     expect(ran.stderr).toMatch(/^you may not get configmaps.+ is told by status$/m);
   });
