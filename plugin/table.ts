@@ -26,5 +26,6 @@ export function age(ms: number): string {
 /** The value as `-o json` and `-o yaml` print it; null where a table is asked for. */
 export function data({ output }: Pick<Session, 'output'>, value: unknown): readonly string[] | null {
   if (output === 'json') return JSON.stringify(value, null, 2).split('\n');
-  return output === 'yaml' ? stringify(value, { lineWidth: 0 }).trimEnd().split('\n') : null;
+  // Parsers of YAML 1.1 would make times of what stands there as text.
+  return output === 'yaml' ? stringify(value, { lineWidth: 0, version: '1.1' }).trimEnd().split('\n') : null;
 }

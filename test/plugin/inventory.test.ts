@@ -73,7 +73,8 @@ describe('kubectl routedip inventory', () => {
     const written = taken([OWN]);
     const wanted = { ...JSON.parse(JSON.stringify(written)), problems: [] };
     expect(JSON.parse((await asked(written, { output: 'json' })).out)).toEqual(wanted);
-    expect(parse((await asked(written, { output: 'yaml' })).out)).toEqual(wanted);
+    const { out } = await asked(written, { output: 'yaml' });
+    for (const version of ['1.1', '1.2'] as const) expect(parse(out, { version })).toEqual(wanted);
   });
 
   test('shows orphans alone when they are asked for, and sums up all the same', async () => {
