@@ -2,7 +2,7 @@ import { familyOf } from './address.ts';
 import { stamp } from './pool-view.ts';
 import { PRICES, type PriceList } from './prices.ts';
 import { cloudOf } from './provider-key.ts';
-import { compareAddresses } from './segment.ts';
+import { compareLocated, located } from './segment.ts';
 import type { Address, ObservedAddress, ProviderID } from './types.ts';
 
 /** The ConfigMap in the namespace of the operator that holds it, and under which key: as gzipped JSON. */
@@ -98,7 +98,7 @@ export const inventoryOf = (facts: InventoryFacts): Inventory => ({
 function accountOf({ key, readAt, problem, note, addresses }: AccountFacts, facts: InventoryFacts): Account {
   const provider = cloudOf(key);
   const prices = Object.hasOwn(PRICES, provider) ? PRICES[provider] : undefined;
-  const held = addresses.map((observed) => holdingOf(observed, prices, facts)).sort(inOrder);
+  const held = inOrder(addresses.map((observed) => holdingOf(observed, prices, facts)));
   return {
     account: key,
     provider,
@@ -152,5 +152,8 @@ function standingOf(it: Readonly<Record<'isClaimed' | 'isAttached' | 'isOnNode' 
 
 const ORDER: readonly Standing[] = ['orphan', 'unmanaged', 'elsewhere', 'claimed'];
 
-const inOrder = (a: Holding, b: Holding): number =>
-  ORDER.indexOf(a.standing) - ORDER.indexOf(b.standing) || compareAddresses(a.address, b.address);
+const inOrder = (held: readonly Holding[]): readonly Holding[] =>
+  held
+    .map((holding) => ({ holding, rank: ORDER.indexOf(holding.standing), at: located(holding.address) }))
+    .sort((a, b) => a.rank - b.rank || compareLocated(a.at, b.at))
+    .map(({ holding }) => holding);

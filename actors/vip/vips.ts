@@ -1,4 +1,4 @@
-import { gives, located, type ParsedGroup, parseGroup } from '../../machines/segment.ts';
+import { gives, located, parseGroup } from '../../machines/segment.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
 import { ipNameOf, type ReservedIP } from '../../machines/vip.ts';
 import type { Cells } from '../cells.ts';
@@ -116,11 +116,12 @@ export class Vips {
   claimants(): (address: Address) => string | null {
     const groups = [...this.#seen.groups.values()]
       .map(({ ref, spec }) => parseGroup(ref.name, spec))
-      .filter(({ kind }) => kind === 'Valid');
+      .filter((group) => group.kind === 'Valid');
     return (address) => {
       const ip = this.#seen.ips.get(ipNameOf(address));
       if (ip) return ip.owner ? `${ownerKind(ip)} ${ip.owner.namespace}/${ip.owner.name}` : `IP ${ip.name}`;
-      const group = groups.find((each) => gives(each as ParsedGroup, located(address)));
+      const at = located(address);
+      const group = groups.find((each) => gives(each, at));
       return group ? `IPGroup ${group.name}` : null;
     };
   }
