@@ -2,10 +2,10 @@ import { describe, expect } from 'vitest';
 import { ProviderError } from '../../actors/errors.ts';
 import type { Account, Holding, Inventory } from '../../machines/inventory.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { accountOf, secretKey } from '../hostile/accounts.ts';
+import { accountOf, type Holds, secretKey } from '../hostile/accounts.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { GroupWorld } from './group-world.ts';
-import { expectRoutedSound, test } from './routed-test.ts';
+import { test } from './routed-test.ts';
 import { CLASS_NAME, MINUTE, type RoutedWorld, service } from './routed-world.ts';
 
 const FREE = '203.0.113.70';
@@ -134,22 +134,50 @@ describe('the inventory', () => {
     expect(account(world, secretKey('evil', 'own'))?.addresses.map(({ address }) => address)).not.toContain(FREE);
   });
 
-  test('says that an account cannot be read, as long as it cannot, with what it held before', async ({ open }) => {
+  test.for(['a verification fails', 'the token is changed for one that is refused'])(
+    'says that an account cannot be read, as long as it cannot, with what it held before: %s',
+    async (how, { open }) => {
+      const world = open();
+      prepare(world);
+      const { providers } = await world.leader();
+      const ref = world.setRoutedIP('shop');
+      await world.stable(ref);
+      await world.clock.runUntil(() => account(world)?.totals?.addresses === 1, MINUTE);
+      const { readAt } = account(world) ?? {};
+      const { provider, facts } = providers.all[PROVIDER] ?? {};
+      if (!provider || !facts) throw new Error('there is no provider');
+      const isOther = how !== 'a verification fails';
+      const refuse = () => Promise.reject(new ProviderError('Unauthorized', 'list: 401'));
+      if (isOther) providers.set(PROVIDER, { facts, provider: { ...provider, listRoutedIPs: refuse } });
+      else world.provider.faults.always('listRoutedIPs', { kind: 'refuse', error: 'Unauthorized', message: 'list: 401' });
+      await world.clock.runUntil(() => account(world)?.problem != null, 10 * MINUTE);
+      expect(account(world)).toMatchObject({ problem: 'list: 401', totals: { addresses: 1 } });
+      expect(Date.parse(account(world)?.readAt ?? '')).toBeLessThan(world.clock.now() - (isOther ? 0 : MINUTE));
+      if (isOther) expect(account(world)?.readAt).toBe(readAt);
+      if (isOther) providers.set(PROVIDER, { facts, provider });
+      else world.provider.faults.clear();
+      await world.clock.runUntil(() => account(world)?.problem === null, 10 * MINUTE);
+    },
+  );
+
+  test.for<readonly [Holds, string]>([
+    ['refused', 'listRoutedIPs: 401'],
+    ['nothing', 'the Secret is not there'],
+  ])('says of an account that could never be read why, and nothing of what it holds: token %s', async ([holds, problem], { open }) => {
     const world = open();
     prepare(world);
-    const { providers } = await world.leader();
-    const ref = world.setRoutedIP('shop');
-    await world.stable(ref);
-    await world.clock.runUntil(() => account(world)?.totals?.addresses === 1, MINUTE);
-    const { readAt } = account(world) ?? {};
-    const { provider, facts } = providers.all[PROVIDER] ?? {};
-    if (!provider || !facts) throw new Error('there is no provider');
-    const refuse = () => Promise.reject(new ProviderError('Unauthorized', 'list: 401'));
-    providers.set(PROVIDER, { facts, provider: { ...provider, listRoutedIPs: refuse } });
-    await world.clock.runUntil(() => account(world)?.problem != null, 10 * MINUTE);
-    expect(account(world)).toMatchObject({ problem: 'list: 401', readAt, totals: { addresses: 1 } });
-    providers.set(PROVIDER, { facts, provider });
-    await world.clock.runUntil(() => account(world)?.problem === null, 10 * MINUTE);
+    const key = secretKey('web', 'own');
+    world.begins = ({ providers }) => providers.set(key, accountOf(holds, world));
+    const spec = { issuerClass: PROVIDER, region: 'nyc3', fromSecretsRef: [{ name: 'own' }] };
+    world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'own', spec });
+    await world.leader();
+    world.setRoutedIP('web', { className: null, issuerRef: { name: 'own' } });
+    await world.clock.runUntil(() => account(world, key)?.problem != null, 2 * MINUTE);
+    expect(account(world, key)).toMatchObject({ problem, readAt: null, totals: null, addresses: [] });
+    // It is no trouble of another account.
+    await world.stable(world.setRoutedIP('shop'));
+    await world.clock.runUntil(() => account(world)?.totals?.addresses === 1, 10 * MINUTE);
+    expect(account(world)?.problem).toBeNull();
   });
 
   test('says of an account that nobody works with that it is not read, and of one of Jobs that nobody can list it', async ({ open }) => {
@@ -165,6 +193,8 @@ describe('the inventory', () => {
     const ofJobs = new GroupWorld();
     ofJobs.jobClass({ routedIPFirewallName: '' });
     await ofJobs.operator();
+    await ofJobs.stable(ofJobs.wants('shop', { routedIP: '192.0.2.9' }));
+    await ofJobs.clock.advance(MINUTE);
     await ofJobs.clock.runUntil(() => account(ofJobs, 'job.http') !== undefined, 2 * MINUTE);
     expect(account(ofJobs, 'job.http')).toMatchObject({
       readAt: null,
@@ -172,7 +202,6 @@ describe('the inventory', () => {
       note: 'Jobs drive its addresses, and nobody can list them',
       totals: null,
     });
-    expectRoutedSound(ofJobs);
   });
 
   test('knows an address that an IPGroup may give, or has given', async () => {
@@ -226,6 +255,17 @@ describe('where it is written down', () => {
     expect(written.length - before).toBeLessThanOrEqual(7);
     const times = written.slice(before - 1).map(({ at }) => at);
     for (const [index, at] of times.slice(1).entries()) expect(at - (times[index] ?? 0)).toBeLessThanOrEqual(6 * MINUTE);
+  });
+
+  test('stands that somebody looks, where nothing ever changes', async ({ open }) => {
+    const world = open();
+    const times: number[] = [];
+    world.shelf = { write: async () => void times.push(world.clock.monotonic()) };
+    await world.leader();
+    await world.clock.advance(30 * MINUTE);
+    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+    expect(gaps.length).toBeGreaterThanOrEqual(4);
+    expect([Math.min(...gaps) >= 5 * MINUTE, Math.max(...gaps) <= 6 * MINUTE]).toEqual([true, true]);
   });
 
   test('nothing stands while it cannot be written, which is said once, and all is shown all the same', async ({ open }) => {
