@@ -69,12 +69,10 @@ export interface Made {
   readonly since: number;
 }
 
-export interface AccountFacts {
+export interface AccountFacts extends Pick<Account, 'problem' | 'note'> {
   readonly key: string;
   /** ms since the epoch; null when it was never read. */
   readonly readAt: number | null;
-  readonly problem: string | null;
-  readonly note: string | null;
   readonly addresses: readonly ObservedAddress[];
 }
 
@@ -118,36 +116,28 @@ const totalsOf = (held: readonly Holding[], isPriced: boolean): Totals => ({
 });
 
 function holdingOf({ address, region, providerID }: ObservedAddress, prices: PriceList | undefined, facts: InventoryFacts): Holding {
-  const owner = facts.ownerOf(address);
   const made = facts.made.get(address);
-  const node = providerID === null ? null : (facts.nodes.get(providerID) ?? null);
   const family = familyOf(address) === 4 ? 'IPv4' : 'IPv6';
-  const price = family === 'IPv4' ? prices?.ipv4 : prices?.ipv6;
-  return {
+  const holding = {
     address,
     family,
     region,
     machine: providerID,
-    node,
-    standing: standingOf({
-      isClaimed: owner !== null,
-      isAttached: providerID !== null,
-      isOnNode: node !== null,
-      isMade: made !== undefined,
-    }),
-    owner,
+    node: facts.nodes.get(providerID ?? '') ?? null,
+    owner: facts.ownerOf(address),
     madeFor: made?.for ?? null,
     madeAt: made && made.since > 0 ? stamp(made.since) : null,
-    costPerMonth: (providerID === null ? price?.unassigned : price?.assigned) ?? null,
-  };
+    costPerMonth: prices?.[family][providerID === null ? 'unassigned' : 'assigned'] ?? null,
+  } as const;
+  return { ...holding, standing: standingOf(holding) };
 }
 
 /** What was made for this cluster and serves on another machine was handed over: to call it an orphan would be to have it deleted there. */
-function standingOf(it: Readonly<Record<'isClaimed' | 'isAttached' | 'isOnNode' | 'isMade', boolean>>): Standing {
-  if (it.isClaimed) return 'claimed';
-  if (!it.isAttached) return 'orphan';
-  if (!it.isOnNode) return 'elsewhere';
-  return it.isMade ? 'orphan' : 'unmanaged';
+function standingOf({ owner, machine, node, madeFor }: Omit<Holding, 'standing'>): Standing {
+  if (owner !== null) return 'claimed';
+  if (machine === null) return 'orphan';
+  if (node === null) return 'elsewhere';
+  return madeFor === null ? 'unmanaged' : 'orphan';
 }
 
 const ORDER: readonly Standing[] = ['orphan', 'unmanaged', 'elsewhere', 'claimed'];

@@ -11,8 +11,8 @@ export interface PriceList {
   readonly source: string;
   /** The day for which the prices are known to have been published. */
   readonly asOf: string;
-  readonly ipv4: Price;
-  readonly ipv6: Price;
+  readonly IPv4: Price;
+  readonly IPv6: Price;
 }
 
 /** Data alone: a price that has changed is changed here, with its date. By the name of the cloud. */
@@ -21,7 +21,7 @@ export const PRICES: Readonly<Record<string, PriceList>> = {
     currency: 'USD',
     source: 'https://docs.digitalocean.com/products/networking/reserved-ips/details/pricing/',
     asOf: '2026-09-30',
-    ipv4: { assigned: 0, unassigned: 5 },
-    ipv6: { assigned: 0, unassigned: 0 },
+    IPv4: { assigned: 0, unassigned: 5 },
+    IPv6: { assigned: 0, unassigned: 0 },
   },
 };

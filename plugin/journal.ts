@@ -42,15 +42,15 @@ async function toldOf(session: Session, address: string): Promise<Told> {
 /** `kubectl routedip journal <address>` */
 export async function journal(session: Session, { address }: { readonly address: string }): Promise<ExitCode> {
   const { owner, entries } = await toldOf(session, address);
-  session.out(
-    data(session, { address, actor: owner.actor, entries }) ?? [
-      `${address} of ${ownerText(owner)}`,
-      '',
-      ...journalText(entries, session.now),
-    ],
-  );
+  session.out(data(session, { address, actor: owner.actor, entries }) ?? headed(address, owner, journalText(entries, session.now)));
   return EXIT.ok;
 }
+
+const headed = (address: string, owner: Owner, lines: readonly string[]): readonly string[] => [
+  `${address} of ${ownerText(owner)}`,
+  '',
+  ...lines,
+];
 
 export const journalText = (entries: readonly JournalEntry[], now: number): readonly string[] =>
   entries.length === 0
@@ -110,13 +110,7 @@ export async function replay(session: Session, { address }: { readonly address: 
   const { owner, entries } = await toldOf(session, address);
   const again = replayed(entries);
   const differing = again.filter(({ verdict }) => verdict === 'differs').length;
-  session.out(
-    data(session, { address, actor: owner.actor, steps: again }) ?? [
-      `${address} of ${ownerText(owner)}`,
-      '',
-      ...replayText(again, session.now),
-    ],
-  );
+  session.out(data(session, { address, actor: owner.actor, steps: again }) ?? headed(address, owner, replayText(again, session.now)));
   return differing === 0 ? EXIT.ok : EXIT.attention;
 }
 
