@@ -134,12 +134,13 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const sources = { connection, namespace: podNamespace, secrets };
   const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, clock, ...sources });
   opened.push(() => known.close());
-  const { leadership, source, writer, ledger, namespaces } = kubernetes(options, {
+  const { leadership, source, writer, ledger, shelf, namespaces } = kubernetes(options, {
     connection,
     namespace,
     clock,
     log,
     waitsFor,
+    hide: (json) => secrets.hideIn(json),
     shown: traced.shown,
   });
   opened.push(() => writer.close());
@@ -175,6 +176,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     source: toldToo(source, metrics.objects),
     writer,
     ledger,
+    shelf,
     namespaces,
     providers: known.providers,
     observers: [...observers, ...traced.observers, ...pages.observers],

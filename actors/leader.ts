@@ -51,6 +51,7 @@ export interface LeaderPorts extends TurnPorts {
   readonly settings: Settings;
   readonly vips: Pick<Vips, 'deskFor'>;
   readonly quota: Pick<Quota, 'listed' | 'unlisted' | 'roomOf' | 'retainedFor'>;
+  readonly listsChanged: () => void;
 }
 
 /** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */

@@ -55,6 +55,11 @@ export class Ownership {
     });
   }
 
+  /** Who has it of those that claim it; null when nobody does. */
+  ownerOf(key: Key): ActorId | null {
+    return this.#contests.get(key)?.owner ?? null;
+  }
+
   /** What these claim. */
   keysOf(ids: Iterable<ActorId>): ReadonlySet<Key> {
     return new Set([...ids].flatMap((id) => [...(this.#objects.get(id)?.keys ?? [])]));

@@ -50,8 +50,8 @@ export const isRecordSet = (id: ActorId): boolean => id.startsWith('dns/');
 /** The pools, the record sets of nodes and their facts as last observed, whoever leads: a new leader starts from here. */
 export class ObservedPools {
   readonly policies: ObservedPolicies;
-  /** Behind the nodes of the cluster; null before they are seen. */
-  machines: ReadonlySet<string> | null = null;
+  /** Behind the nodes of the cluster, with the names of these; null before they are seen. */
+  machines: ReadonlyMap<string, string> | null = null;
   readonly #pools = new Map<ActorId, PoolObject>();
   readonly #facts = new Map<ActorId, ClusterFact>();
   readonly #hindrances = new Map<ActorId, string>();
@@ -243,6 +243,15 @@ export class ObservedPools {
   nameOwner(pool: ActorId): string | null {
     const [owner = null] = Object.entries(this.#ownership.conflicts(pool)).flatMap(([key, name]) => (isNameKey(key) ? name : []));
     return owner === null || owner.includes(' ') ? owner : `FloatingIPPool ${owner}`;
+  }
+
+  /** Who has the address, or may have it, as people are told; null for nobody. To name an address that one's own account has not got is no claim. */
+  claimantOf(address: Address): string | null {
+    const id = this.#ownership.ownerOf(address);
+    const pool = id === null ? undefined : this.#pools.get(id);
+    if (id === null || !pool) return null;
+    const has = ['Holds', 'Bound'].includes(this.#standingOf(id, address)) || this.#lists.get(this.providerOf(pool))?.has(address);
+    return has ? `${pool.ref.kind} ${pool.ref.namespace}/${pool.ref.name}` : null;
   }
 
   /** The key of the provider at which an address is being made for a RoutedIP that has a class of another one by now; null for none. */

@@ -6,13 +6,16 @@ import type { ActorRecord } from './ports.ts';
 
 /** All addresses of a provider, as it listed them once. */
 export interface ProviderList {
+  /** When it was asked for them, ms since the epoch. */
+  readonly askedAt: number;
   readonly byAddress: ReadonlyMap<Address, ObservedAddress>;
   readonly byHolder: ReadonlyMap<ProviderID, readonly ObservedAddress[]>;
 }
 
-export function providerList(addresses: readonly ObservedAddress[]): ProviderList {
+export function providerList(addresses: readonly ObservedAddress[], askedAt: number): ProviderList {
   const held = addresses.filter(({ providerID }) => providerID !== null);
   return {
+    askedAt,
     byAddress: new Map(addresses.map((observed) => [observed.address, observed])),
     byHolder: Map.groupBy(held, ({ providerID }) => providerID as ProviderID),
   };

@@ -4,7 +4,7 @@ import { isWatched } from '../machines/firewall-lost.ts';
 import type { Verification } from '../machines/jobs.ts';
 import { addressActor } from '../machines/pool.ts';
 import type { ActorId, Address, ObservedAddress } from '../machines/types.ts';
-import { verificationActor, verifiedBy } from '../machines/verification.ts';
+import { type VerificationContext, verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
 import { isHalted, isPool, type ObservedPools } from './pools.ts';
@@ -32,6 +32,8 @@ export interface ProviderListsPorts {
   readonly alarms: Alarms;
   readonly settings: Settings;
   readonly quota: Pick<Quota, 'listed' | 'unlisted'>;
+  /** What accounts hold, or whether they can be read, is another thing now. */
+  readonly listsChanged: () => void;
   /** Tells these what they have to know now. */
   readonly observeAgain: (ids: readonly ActorId[]) => void;
   /** Tells the pool at once what waits to be told. */
@@ -83,8 +85,9 @@ export class ProviderLists {
     if (provider.jobs?.addresses) {
       // Nobody can list what Jobs do: each address is found by itself.
       this.#reading.delete(name);
-      this.#keep(name, providerList([]));
-      for (const id of this.#dueOf(name)) startOne(id, providerList([]));
+      const nothing = providerList([], clock.now());
+      this.#keep(name, nothing);
+      for (const id of this.#dueOf(name)) startOne(id, nothing);
       // Their firewall may be one of the API all the same.
       if (provider.capabilities.firewalls && !provider.jobs.firewalls) this.#verifyRegularly(name);
       return;
@@ -103,10 +106,10 @@ export class ProviderLists {
     };
     const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });
     if (truth === null || isClosed()) return;
-    const list = providerList(truth);
+    const list = providerList(truth, askedAt);
     this.#keep(name, list);
     cells.tell(verificationActor(name), { type: 'LISTED' });
-    this.#ports.quota.listed(name, list, askedAt);
+    this.#ports.quota.listed(name, list);
     // Between two of them any of them may change, go, or come.
     for (let due = this.#dueOf(name); due.length > 0; due = this.#dueOf(name)) {
       const isDone = await inSlices(due, clock, isClosed, (id) => startOne(id, list));
@@ -150,6 +153,15 @@ export class ProviderLists {
   refusal(name: string): string | null {
     const why = this.#reading.has(name) && !this.#lists.has(name) ? this.#refusals.get(name) : undefined;
     return why === undefined ? null : `the addresses of ${name} could not be read yet: ${why}`;
+  }
+
+  /** What the account showed last, why it cannot be read now, and whether it is being read. */
+  stateOf(name: string): { readonly list: ProviderList | null; readonly problem: string | null; readonly isReading: boolean } {
+    const id = verificationActor(name);
+    const verified = this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context as VerificationContext | undefined;
+    const isReading = this.#reading.has(name);
+    const refusal = isReading ? this.#refusals.get(name) : undefined;
+    return { list: this.#lists.get(name) ?? null, problem: refusal ?? verified?.failure?.message ?? null, isReading };
   }
 
   /** Why providers could not be read yet, by key. */
@@ -263,6 +275,7 @@ export class ProviderLists {
   /** What an account lists may decide who has which of it; null when nobody can list it. */
   #tellListed(name: string, addresses: Iterable<Address> | null): void {
     this.#ports.observeAgain(this.#ports.pools.listed(name, addresses));
+    this.#ports.listsChanged();
   }
 
   #usersOf(name: string): readonly (readonly [ActorId, PoolObject])[] {
@@ -330,10 +343,10 @@ export class ProviderLists {
   /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for, or a newer one is there. One of Jobs is in no list. */
   async #handOn(name: string, addresses: readonly ObservedAddress[], { at, versions }: Asked): Promise<void> {
     const { cells, pools, clock, settle, isStarted, quota } = this.#ports;
-    const list = providerList(addresses);
+    const list = providerList(addresses, at);
     this.#keep(name, list);
     const byJobs = this.#isByJobs(name);
-    if (!byJobs) quota.listed(name, list, at);
+    if (!byJobs) quota.listed(name, list);
     const isOver = (): boolean => cells.stopped || this.#lists.get(name) !== list;
     const tell = (id: ActorId): void => {
       if (!cells.all.has(id)) return;

@@ -29,11 +29,6 @@ const AGAIN_MS = 15_000;
 /** Clocks of processes differ: a list is newer than an address only when it was asked for so much later, ms. */
 const SKEW_MS = 60_000;
 
-interface Listed {
-  readonly list: ProviderList;
-  readonly askedAt: number;
-}
-
 /** What has happened in a namespace that is not written down yet. */
 interface News {
   /** What was made for its objects, be they gone by now or not. */
@@ -72,7 +67,7 @@ export class Quota implements Observer {
   readonly #news = new Map<string, News>();
   /** An address may be somewhere that nobody knows of. */
   readonly #unclear = new Set<ActorId>();
-  readonly #lists = new Map<string, Listed>();
+  readonly #lists = new Map<string, ProviderList>();
   #isOpen = false;
   #isLooking = false;
   /** Namespaces whose ledger could not be read or written the last time: that was logged. */
@@ -106,9 +101,9 @@ export class Quota implements Observer {
     for (const id of this.#refused.keys()) this.#request(namespaceOf(id));
   }
 
-  /** What a provider has, complete, as it was asked at that time. */
-  listed(provider: string, list: ProviderList, askedAt: number): void {
-    this.#lists.set(provider, { list, askedAt });
+  /** What a provider has, complete. */
+  listed(provider: string, list: ProviderList): void {
+    this.#lists.set(provider, list);
     this.resync();
   }
 
@@ -316,14 +311,14 @@ export class Quota implements Observer {
   /** It is attached to nothing, or to a node of this cluster, in the region where it is to serve. What Jobs drive nobody lists. */
   #canServe({ spec }: PoolContext, provider: string, address: Address): boolean {
     if (spec?.exposes?.subject) return true;
-    const observed = this.#lists.get(provider)?.list.byAddress.get(address);
+    const observed = this.#lists.get(provider)?.byAddress.get(address);
     const isThere = spec?.region === '' || observed?.region === '' || observed?.region === spec?.region;
     return observed !== undefined && isThere && this.#ports.pools.placed(observed).place === undefined;
   }
 
   #isUnlisted({ address, provider, since }: Kept): boolean {
     const listed = this.#lists.get(provider);
-    return listed !== undefined && since + SKEW_MS < listed.askedAt && !listed.list.byAddress.has(address as Address);
+    return listed !== undefined && since + SKEW_MS < listed.askedAt && !listed.byAddress.has(address as Address);
   }
 
   #keepersIn(namespace: string): ReadonlyMap<ActorId, Keeper> {

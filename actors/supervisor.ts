@@ -1,3 +1,4 @@
+import type { Inventory } from '../machines/inventory.ts';
 import { termIn } from '../machines/rebuild.ts';
 import type { ActorId } from '../machines/types.ts';
 import { Alarms } from './alarms.ts';
@@ -6,6 +7,7 @@ import { cellOf } from './charts.ts';
 import { clusterListener } from './cluster-listener.ts';
 import { Evacuations } from './evacuations.ts';
 import { Guards } from './guards.ts';
+import { Stocktaking } from './inventory.ts';
 import { Leader } from './leader.ts';
 import { OperatorCredentials } from './operator-credentials.ts';
 import type { Away } from './outage.ts';
@@ -13,6 +15,7 @@ import { isRoutedIP, kindOf, ObservedPools } from './pools.ts';
 import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { REST_MS } from './ports/in-slices.ts';
+import type { InventoryShelf } from './ports/inventory.ts';
 import type { Leadership } from './ports/leadership.ts';
 import { type Namespaces, NO_NAMESPACES } from './ports/namespaces.ts';
 import type { Queues } from './ports/queues.ts';
@@ -42,6 +45,8 @@ export interface SupervisorPorts extends TurnPorts {
   readonly vips?: VipKinds;
   /** What namespaces keep; absent where that is written down nowhere. */
   readonly ledger?: QuotaPorts['ledger'];
+  /** Where the inventory is written down; absent where it is not. */
+  readonly shelf?: InventoryShelf | undefined;
   /** Absent where their labels are not seen. */
   readonly namespaces?: Namespaces;
   /** Where the operator runs: Jobs of classes run there, and Secrets of classes are there, unless they say otherwise. */
@@ -82,6 +87,7 @@ export class Supervisor {
   readonly #alarms: Alarms;
   readonly #terms: Terms;
   readonly #quota: Quota;
+  readonly #stocktaking: Stocktaking;
   readonly #standing: Standing;
   readonly #storeHealth: StoreHealth;
   #stopping = false;
@@ -105,6 +111,7 @@ export class Supervisor {
     this.#vips = new Vips({ ...ports, kinds: ports.vips, desk: () => this.#terms.leader?.vips ?? null });
     const observeAgain = (pool: PoolObject): void => this.#terms.leader?.observePool(pool);
     this.#quota = new Quota({ ...ports, pools: this.#pools, recordsOf: this.recordsOf, observeAgain });
+    this.#stocktaking = new Stocktaking({ ...ports, pools: this.#pools, vips: this.#vips, lists: () => this.#terms.leader?.lists ?? null });
     this.#terms = new Terms({
       ...ports,
       pools: this.#pools,
@@ -172,6 +179,7 @@ export class Supervisor {
       void this.#ports.source.resync(REST_MS);
       this.#vips.resync();
       this.#quota.resync();
+      this.#stocktaking.request();
     });
     await Promise.all([this.#ports.source.start(this.#listener()), this.#vips.start()]);
     this.#synced = true;
@@ -269,6 +277,11 @@ export class Supervisor {
     return this.#vips.figures();
   }
 
+  /** What the accounts hold; null while another process leads, and before it was looked at. */
+  get inventory(): Inventory | null {
+    return this.#stocktaking.inventory;
+  }
+
   /** How many objects are not served, by kind and reason; none while another process leads. */
   unserved(): ReturnType<Standing['unserved']> {
     return this.#standing.unserved();
@@ -343,6 +356,7 @@ export class Supervisor {
       pools: this.#pools,
       vips: this.#vips,
       quota: this.#quota,
+      listsChanged: this.#stocktaking.request,
       isServed: (kind: string) => source.knows(kind),
       isGone: (actor: ActorId, uid: string) => this.#isGone(actor, uid),
       isAway: () => this.#terms.outage.isAway,

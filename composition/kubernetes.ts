@@ -1,11 +1,13 @@
 import { hostname } from 'node:os';
 import type { PoolProjection } from '../actors/ports/cluster.ts';
+import type { InventoryShelf } from '../actors/ports/inventory.ts';
 import type { Leadership } from '../actors/ports/leadership.ts';
 import type { LedgerStore } from '../actors/ports/ledger.ts';
 import type { Log } from '../actors/ports/observers.ts';
 import type { Clock } from '../actors/ports.ts';
 import { CONTROLLERS, type Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
+import { kubernetesInventory } from '../adapters/kubernetes/inventory.ts';
 import { ownersOf } from '../adapters/kubernetes/kinds.ts';
 import { kubernetesLeadership } from '../adapters/kubernetes/leadership-factory.ts';
 import { kubernetesLedger } from '../adapters/kubernetes/ledger.ts';
@@ -23,6 +25,8 @@ export interface KubernetesContext {
   readonly log: Log;
   /** Told what the cluster does not serve, and null when it does. */
   readonly waitsFor: (what: string | null) => void;
+  /** Takes secrets out of JSON. */
+  readonly hide: (json: string) => string;
   /** Told of each status that was written. */
   readonly shown?: ((projection: PoolProjection) => void) | undefined;
 }
@@ -32,11 +36,15 @@ export interface KubernetesParts {
   readonly source: KubernetesSource;
   readonly writer: KubernetesWriter;
   readonly ledger: LedgerStore;
+  readonly shelf: InventoryShelf;
   readonly namespaces: KubernetesNamespaces;
 }
 
 /** What is seen of one cluster, written to it, and who leads there. Nothing is asked of it yet. */
-export function kubernetes(options: Options, { connection, namespace, clock, log, waitsFor, shown }: KubernetesContext): KubernetesParts {
+export function kubernetes(
+  options: Options,
+  { connection, namespace, clock, log, waitsFor, hide, shown }: KubernetesContext,
+): KubernetesParts {
   const leadership = kubernetesLeadership({
     connection,
     clock,
@@ -64,5 +72,6 @@ export function kubernetes(options: Options, { connection, namespace, clock, log
   });
   const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname(), shown });
   const namespaces = new KubernetesNamespaces({ connection, clock, log, random: Math.random, timings: TIMINGS });
-  return { leadership, source, writer, ledger: kubernetesLedger(connection, namespace), namespaces };
+  const ledger = kubernetesLedger(connection, namespace);
+  return { leadership, source, writer, ledger, shelf: kubernetesInventory(connection, namespace, hide), namespaces };
 }

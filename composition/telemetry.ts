@@ -31,6 +31,7 @@ export function telemetry(
     unreadAccounts: () => parts.supervisor?.unreadAccounts() ?? new Map(),
     failing: () => parts.supervisor?.failing() ?? {},
     groups: () => parts.supervisor?.groups() ?? [],
+    accounts: () => parts.supervisor?.inventory?.accounts ?? [],
     objects: () => parts.writer?.shown() ?? [],
   });
   const shown = figures({

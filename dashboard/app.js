@@ -1,7 +1,7 @@
 // Puts the page together: what the operator says goes into the rows, and what the person chooses decides which of them are shown.
 
 import { createDetail } from './detail.js';
-import { byId, element } from './dom.js';
+import { byId, element, linksTo } from './dom.js';
 import { get, listen } from './live.js';
 import { counted, kindOf, listed, outerState, ownerOf, pausedOwners } from './rows.js';
 import { createTable } from './table.js';
@@ -207,11 +207,6 @@ addEventListener('keydown', (event) => {
   event.preventDefault();
   byId('search').focus();
 });
-byId('theme').addEventListener('click', () => {
-  const isDark = getComputedStyle(document.documentElement).colorScheme === 'dark';
-  document.documentElement.dataset.theme = isDark ? 'light' : 'dark';
-  localStorage.setItem('theme', isDark ? 'light' : 'dark');
-});
 // Times grow older without any news.
 setInterval(() => {
   table.render();
@@ -221,13 +216,6 @@ setInterval(() => {
 
 get('/api/about').then((about) => {
   const { links, notes, version } = /** @type {{ links: Record<string, string>, notes: string[], version: string }} */ (about);
-  byId('links').replaceChildren(
-    ...Object.entries(links).map(([text, href]) => {
-      const link = element('a', '', [text]);
-      link.setAttribute('href', href);
-      return link;
-    }),
-    ...notes.map((text) => element('span', 'pill', [text])),
-  );
+  byId('links').replaceChildren(...linksTo(links), ...notes.map((text) => element('span', 'pill', [text])));
   document.querySelector('h1')?.setAttribute('title', `version ${version}`);
 }, console.error);

@@ -14,6 +14,15 @@ export function element(name, className = '', children = []) {
   return made;
 }
 
+/** Links to these places by their texts.
+ * @param {Readonly<Record<string, string>>} places */
+export const linksTo = (places) =>
+  Object.entries(places).map(([text, href]) => {
+    const link = element('a', '', [text]);
+    link.setAttribute('href', href);
+    return link;
+  });
+
 /** Brings a list up to date and leaves what looks as before where it is: neither a press nor the focus is lost to what arrives meanwhile.
  * @param {HTMLElement} list @param {readonly { key: string, looks: string, make: () => HTMLElement }[]} items `looks` differs when what is made would differ */
 export function update(list, items) {

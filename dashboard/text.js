@@ -24,6 +24,10 @@ function two(ms, large, largeUnit, small, smallUnit) {
   return `${whole} ${largeUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ''}`;
 }
 
+/** `5.00 USD`, `free`.
+ * @param {number} amount @param {string | null} currency */
+export const money = (amount, currency) => (amount === 0 ? 'free' : `${amount.toFixed(2)} ${currency}`);
+
 /** Time of day with milliseconds, in the zone of whoever looks.
  * @param {number} at */
 export function clock(at) {

@@ -15,6 +15,17 @@
 
 /** @typedef {Leadership & { now: number }} Head */
 
+/** An address that an account holds.
+ * @typedef {{
+ *   address: string, family: string, region: string, machine: string | null, node: string | null,
+ *   standing: 'orphan' | 'unmanaged' | 'elsewhere' | 'claimed', owner: string | null, madeFor: string | null, madeAt: string | null, costPerMonth: number | null,
+ * }} Holding */
+
+/** @typedef {{
+ *   account: string, provider: string, readAt: string | null, problem: string | null, note: string | null, currency: string | null,
+ *   totals: { addresses: number, orphans: number, costPerMonth: number | null } | null, addresses: readonly Holding[],
+ * }} Account */
+
 /** State values before and after an event.
  * @typedef {{ event: string, from: unknown, to: unknown }} Move */
 

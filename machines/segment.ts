@@ -117,10 +117,10 @@ export function addressOf(number: bigint, family: Family): Address {
 }
 
 /** IPv4 before IPv6, then by number. */
-export function compareAddresses(a: Address, b: Address): number {
-  const [left, right] = [located(a), located(b)];
-  return left.family - right.family || Number(left.number > right.number) - Number(left.number < right.number);
-}
+export const compareLocated = (a: Located, b: Located): number =>
+  a.family - b.family || Number(a.number > b.number) - Number(a.number < b.number);
+
+export const compareAddresses = (a: Address, b: Address): number => compareLocated(located(a), located(b));
 
 interface Block extends AddressRange {
   readonly family: Family;

@@ -1,11 +1,13 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { Evacuate } from './marks.ts';
+import type { Session } from './ports.ts';
 
 /** What is asked of the plugin, besides the cluster that is meant. */
 export type Asked =
   | { readonly command: 'status'; readonly address?: string }
   | { readonly command: 'explain' | 'journal' | 'replay'; readonly address: string }
   | { readonly command: 'plan'; readonly file: string }
+  | { readonly command: 'inventory'; readonly orphans: boolean }
   | { readonly command: 'move'; readonly address: string; readonly to: string }
   | { readonly command: 'pause' | 'resume'; readonly object: string }
   | ({ readonly command: 'evacuate' } & Evacuate);
@@ -16,8 +18,9 @@ export interface Flags {
   readonly context?: string;
   readonly namespace?: string;
   readonly allNamespaces?: boolean;
-  readonly output: 'table' | 'json';
-  readonly journalService: { readonly namespace: string; readonly service: string };
+  readonly output: Session['output'];
+  readonly journalService: Session['journalService'];
+  readonly operatorNamespace: string;
 }
 
 export interface Parsed {
@@ -51,7 +54,7 @@ export function parsePlugin(argv: readonly string[], version: string): Parsed | 
     .exitOverride()
     .addOption(new Option('-n, --namespace <name>', 'of this namespace (default: that of the context)'))
     .addOption(new Option('-A, --all-namespaces', 'of all namespaces').conflicts('namespace'))
-    .addOption(new Option('-o, --output <format>', 'how to print').choices(['table', 'json']).default('table'))
+    .addOption(new Option('-o, --output <format>', 'how to print').choices(['table', 'wide', 'json', 'yaml']).default('table'))
     .addOption(new Option('--context <name>', 'of the kubeconfig (default: its current one)'))
     .addOption(new Option('--kubeconfig <file>', 'default: KUBECONFIG, else ~/.kube/config'))
     .addOption(
@@ -59,6 +62,7 @@ export function parsePlugin(argv: readonly string[], version: string): Parsed | 
         .argParser(serviceIn)
         .default(serviceIn(JOURNAL_SERVICE), JOURNAL_SERVICE),
     )
+    .addOption(new Option('--operator-namespace <name>', 'where the operator runs and writes its inventory').default('routedip-operator'))
     .addHelpText('after', FOOTER);
   const command = (usage: string, text: string): Command => program.command(usage).description(text).exitOverride();
   command('status [address]', 'Where each address is, since when, why, and what is next. Needs no operator.').action((address?: string) => {
@@ -77,6 +81,11 @@ export function parsePlugin(argv: readonly string[], version: string): Parsed | 
     .requiredOption('-f, --filename <file>', 'the manifest; - for the standard input')
     .action(({ filename }: { readonly filename: string }) => {
       asked = { command: 'plan', file: filename };
+    });
+  command('inventory', 'What the accounts hold, whose it is and what it costs, as the operator wrote it down last.')
+    .option('--orphans', 'only what nobody claims', false)
+    .action(({ orphans }: { readonly orphans: boolean }) => {
+      asked = { command: 'inventory', orphans };
     });
   command('move <address>', 'Asks the operator to move an address to another node, and not to wait for a reason.')
     .requiredOption('--to <node>', 'the node')

@@ -6,7 +6,7 @@ import { type Owner, ownersOf, ownerText } from './owners.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';
 import type { Row } from './row.ts';
 import { rowsOf, statusText } from './status.ts';
-import { json, table } from './table.ts';
+import { data, table } from './table.ts';
 
 /** So many transitions are shown; `journal` has the others. */
 const LAST = 5;
@@ -27,8 +27,8 @@ export async function explain(session: Session, { address }: { readonly address:
   const candidates = await had(candidatesOf(owner, address, objects, session.facts));
   const entries = (await had(readJournal(session, owner)))?.entries.slice(-LAST) ?? null;
   const rows = rowsFor(objects, owner, address);
-  if (session.json) session.out(json({ address, rows, candidates, last: entries, others: others.map(ownerText), problems: said }));
-  else session.out(text(session, { address, owner, others, rows, candidates, entries }));
+  const answer = { address, rows, candidates, last: entries, others: others.map(ownerText), problems: said };
+  session.out(data(session, answer) ?? text(session, { address, owner, others, rows, candidates, entries }));
   for (const each of said) session.problem(each);
   if (candidates === null) return EXIT.failed;
   return rows.some(({ attention }) => attention) ? EXIT.attention : EXIT.ok;

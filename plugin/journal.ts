@@ -7,7 +7,7 @@ import { fits, type Step, step } from '../actors/step.ts';
 import { gather } from './objects.ts';
 import { type Owner, ownersOf, ownerText } from './owners.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';
-import { age, json, table } from './table.ts';
+import { age, data, table } from './table.ts';
 
 /** What the operator remembers of an address, oldest first. */
 export interface Told {
@@ -42,10 +42,15 @@ async function toldOf(session: Session, address: string): Promise<Told> {
 /** `kubectl routedip journal <address>` */
 export async function journal(session: Session, { address }: { readonly address: string }): Promise<ExitCode> {
   const { owner, entries } = await toldOf(session, address);
-  if (session.json) session.out(json({ address, actor: owner.actor, entries }));
-  else session.out([`${address} of ${ownerText(owner)}`, '', ...journalText(entries, session.now)]);
+  session.out(data(session, { address, actor: owner.actor, entries }) ?? headed(address, owner, journalText(entries, session.now)));
   return EXIT.ok;
 }
+
+const headed = (address: string, owner: Owner, lines: readonly string[]): readonly string[] => [
+  `${address} of ${ownerText(owner)}`,
+  '',
+  ...lines,
+];
 
 export const journalText = (entries: readonly JournalEntry[], now: number): readonly string[] =>
   entries.length === 0
@@ -105,8 +110,7 @@ export async function replay(session: Session, { address }: { readonly address: 
   const { owner, entries } = await toldOf(session, address);
   const again = replayed(entries);
   const differing = again.filter(({ verdict }) => verdict === 'differs').length;
-  if (session.json) session.out(json({ address, actor: owner.actor, steps: again }));
-  else session.out([`${address} of ${ownerText(owner)}`, '', ...replayText(again, session.now)]);
+  session.out(data(session, { address, actor: owner.actor, steps: again }) ?? headed(address, owner, replayText(again, session.now)));
   return differing === 0 ? EXIT.ok : EXIT.attention;
 }
 

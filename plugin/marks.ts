@@ -4,7 +4,7 @@ import { PAUSED } from '../machines/marks.ts';
 import { gather } from './objects.ts';
 import { ownersOf, ownerText } from './owners.ts';
 import { Changed, EXIT, type ExitCode, Refused, type Session } from './ports.ts';
-import { json } from './table.ts';
+import { data } from './table.ts';
 
 export const MOVE_TO = 'routedip.io/move-to';
 export const EVACUATE = 'routedip.io/evacuate';
@@ -34,8 +34,8 @@ async function mark({ api }: Session, path: string, object: Marked, annotation: 
   }
 }
 
-const told = (session: Session, text: string, data: object): ExitCode => {
-  session.out(session.json ? json({ ...data, text }) : [text]);
+const told = (session: Session, text: string, about: object): ExitCode => {
+  session.out(data(session, { ...about, text }) ?? [text]);
   return EXIT.ok;
 };
 
@@ -133,7 +133,7 @@ export async function evacuate(session: Session, { node, undo = false, wait = fa
   const last = await evacuated(session, path, timeout);
   if (last === null) return told(session, `node ${node} is evacuated`, { ...about, evacuated: true });
   session.problem(`node ${node} is not evacuated after ${timeout} s: ${last}`);
-  if (session.json) session.out(json({ ...about, evacuated: false, text: last }));
+  session.out(data(session, { ...about, evacuated: false, text: last }) ?? []);
   return EXIT.attention;
 }
 

@@ -8,7 +8,7 @@ import { REHEARSED_MS, rehearse } from './rehearsal.ts';
 import { keepingAddress, sceneOf } from './scene.ts';
 import { called, keyOf, type Scene, type Snapshot, type Wish } from './stage.ts';
 import { allocatedIn } from './stage-vips.ts';
-import { age, json, table } from './table.ts';
+import { age, data, table } from './table.ts';
 
 /** What would become of something. */
 export interface Difference {
@@ -39,7 +39,7 @@ export async function plan(session: Session, { file }: { readonly file: string }
     session.now,
   );
   const planned = planOf(scene, changes, without, applied);
-  session.out(session.json ? json(planned) : planText(planned, changes));
+  session.out(data(session, planned) ?? planText(planned, changes));
   return planned.differences.length + planned.troubles.length + planned.unknown.length === 0 ? EXIT.ok : EXIT.attention;
 }
 

@@ -38,9 +38,11 @@ export interface Session {
   readonly facts: ClusterFacts;
   /** Null for all namespaces. */
   readonly namespace: string | null;
-  readonly json: boolean;
+  readonly output: 'table' | 'wide' | 'json' | 'yaml';
   /** Where the operator serves its journal; `service` with its port, as the path of a proxy has it. */
   readonly journalService: { readonly namespace: string; readonly service: string };
+  /** Where the operator runs: it writes its inventory there. */
+  readonly operatorNamespace: string;
   /** Wall clock, ms since the epoch. */
   readonly now: number;
   /** The text of a file; `-` is the standard input. @throws Error when it cannot be read */

@@ -1,5 +1,6 @@
 import type { Asked } from './command-line.ts';
 import { explain } from './explain.ts';
+import { inventory } from './inventory.ts';
 import { journal, replay } from './journal.ts';
 import { evacuate, move, pause, resume } from './marks.ts';
 import { plan } from './plan.ts';
@@ -12,6 +13,7 @@ const commands: { readonly [C in Asked['command']]: (session: Session, asked: Ex
   journal,
   replay,
   plan,
+  inventory,
   move,
   pause,
   resume,

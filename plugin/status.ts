@@ -7,13 +7,14 @@ import { poolRows } from './pool-rows.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';
 import { routedIPRow } from './routed-ip-row.ts';
 import { nextText, type Row, sinceText } from './row.ts';
-import { json, table } from './table.ts';
+import { data, table } from './table.ts';
 
 /** `kubectl routedip status`: all that has an address, or wants one. Of one address alone when it is named. */
 export async function status(session: Session, { address }: { readonly address?: string } = {}): Promise<ExitCode> {
   const { objects, problems } = await gather(session);
   const rows = rowsOf(objects, session.namespace).filter((row) => address === undefined || row.address === address);
-  if (session.json) session.out(json({ rows, problems }));
+  const answer = data(session, { rows, problems });
+  if (answer) session.out(answer);
   else if (rows.length > 0) session.out(statusText(rows, session.now));
   // What could not be read may have one.
   else if (problems.length === 0) session.out([none(session, address)]);

@@ -1,4 +1,6 @@
+import { stringify } from 'yaml';
 import { visible } from '../machines/visible.ts';
+import type { Session } from './ports.ts';
 
 const GAP = '   ';
 
@@ -21,4 +23,9 @@ export function age(ms: number): string {
   return `${Math.max(0, Math.floor(ms / size))}${unit}`;
 }
 
-export const json = (value: unknown): readonly string[] => JSON.stringify(value, null, 2).split('\n');
+/** The value as `-o json` and `-o yaml` print it; null where a table is asked for. */
+export function data({ output }: Pick<Session, 'output'>, value: unknown): readonly string[] | null {
+  if (output === 'json') return JSON.stringify(value, null, 2).split('\n');
+  // Parsers of YAML 1.1 would make times of what stands there as text.
+  return output === 'yaml' ? stringify(value, { lineWidth: 0, version: '1.1' }).trimEnd().split('\n') : null;
+}

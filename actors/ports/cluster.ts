@@ -31,9 +31,9 @@ export interface ClusterListener {
   policyGone?(ref: ObjectRef): void;
   /** Which right is missing to see what an object asks of the cluster, for people: no facts are told of it, or none any more. Null once none is missing. */
   hindered?(ref: ObjectRef, why: string | null): void;
-  /** The machines behind all nodes of the cluster, by providerID, or by the name of a Node that has none: told before any fact about nodes, and when they are others
-   *  than before. */
-  machinesObserved?(machines: ReadonlySet<string>): void;
+  /** The names of all nodes of the cluster by the machines behind them: by providerID, or by the name of a Node that has none. Told before any fact about nodes, and when
+   *  they are others than before. */
+  machinesObserved?(machines: ReadonlyMap<string, string>): void;
   /** The nodes that are to be evacuated, all of them, and those of which nobody can tell; told when they are others than before. */
   evacuationsObserved?(nodes: readonly EvacuatedNode[]): void;
 }

@@ -9,6 +9,8 @@ export interface Ledger {
 
 /** Of each namespace by itself: one whose ledger is full or in disorder keeps nobody else from anything. */
 export interface LedgerStore {
+  /** What all namespaces keep, those too that are gone, by namespace. @throws Error as below */
+  all(): Promise<ReadonlyMap<string, Ledger['kept']>>;
   /** @throws Error when it cannot be read: Unreachable, or a right is missing */
   read(namespace: string): Promise<Ledger>;
   /** In the place of what was read under that version. False when somebody else has written since, and nothing was written. @throws Error as above, or when it is too long */

@@ -1,4 +1,6 @@
-import type { ActorId } from '../../machines/types.ts';
+import { gives, located, parseGroup } from '../../machines/segment.ts';
+import type { ActorId, Address } from '../../machines/types.ts';
+import { ipNameOf, type ReservedIP } from '../../machines/vip.ts';
 import type { Cells } from '../cells.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Leadership } from '../ports/leadership.ts';
@@ -110,6 +112,20 @@ export class Vips {
     return groups.flatMap(({ object, figures }) => (figures ? [{ name: object.ref.name, ...figures }] : []));
   }
 
+  /** For whom an address is reserved, or which IPGroup may give it, as people are told, by what is seen now; null for neither. */
+  claimants(): (address: Address) => string | null {
+    const groups = [...this.#seen.groups.values()]
+      .map(({ ref, spec }) => parseGroup(ref.name, spec))
+      .filter((group) => group.kind === 'Valid');
+    return (address) => {
+      const ip = this.#seen.ips.get(ipNameOf(address));
+      if (ip) return ip.owner ? `${ownerKind(ip)} ${ip.owner.namespace}/${ip.owner.name}` : `IP ${ip.name}`;
+      const at = located(address);
+      const group = groups.find((each) => gives(each, at));
+      return group ? `IPGroup ${group.name}` : null;
+    };
+  }
+
   /** Shows how the groups are, and which of them each IP is of. */
   show(): void {
     this.#groups.request();
@@ -122,3 +138,5 @@ export class Vips {
     await this.#ports.kinds?.virtualIPs?.source.close();
   }
 }
+
+const ownerKind = ({ reclaim, legacy }: ReservedIP): string => (reclaim ? 'RoutedIP' : legacy ? 'VirtualIP' : 'Service');

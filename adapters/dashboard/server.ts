@@ -16,6 +16,8 @@ interface DashboardOptions extends FeedOptions {
   readonly pageFolder: URL;
   /** Machines by the chart name that records bear. */
   readonly machines: Readonly<Record<string, MachineLike>>;
+  /** What the accounts hold; null while that is not known. */
+  readonly inventory: () => object | null;
   /** The newest transitions of an actor, newest first. */
   readonly journal: (actor: string, limit: number) => Promise<readonly JournalEntry[]>;
   /** Other pages by the text of the link, e.g. `{ Jobs: 'http://127.0.0.1:8081/jobs' }`. */
@@ -35,7 +37,7 @@ export interface Dashboard {
 
 const JOURNAL_LIMIT = 50;
 
-/** Serves the page and its JSON: /api/about, /api/actors, /api/actor?id=, /api/charts/<name>, /api/journal?actor=, /api/stream, /healthz.
+/** Serves the pages and their JSON: /api/about, /api/inventory, /api/actors, /api/actor?id=, /api/charts/<name>, /api/journal?actor=, /api/stream, /healthz.
  *  Reads only; nothing here changes anything. @throws Error that names the address when it cannot be listened on */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const feed = createFeed(options);
@@ -86,10 +88,11 @@ async function answerJson(
 
 /** The data behind `path`; null when there is none. */
 async function lookUp(options: DashboardOptions, feed: Feed, path: string, query: URLSearchParams): Promise<object | null> {
-  const { machines, records, journal, leadership, links, notes = [], version, now } = options;
+  const { machines, records, journal, inventory, leadership, links, notes = [], version, now } = options;
   if (path === '/api/about') return { version, links, notes, charts: Object.keys(machines), ...leadership(), now: now() };
   if (path === '/api/actors' || path === '/api/actor') await feed.recall();
   if (path === '/api/actors') return { ...leadership(), now: now(), actors: feed.rows() };
+  if (path === '/api/inventory') return { ...leadership(), now: now(), inventory: inventory() };
   if (path === '/api/journal') return { entries: await journal(query.get('actor') ?? '', JOURNAL_LIMIT) };
   if (path === '/api/actor') {
     const found = records().find(({ actor }) => actor === query.get('id'));

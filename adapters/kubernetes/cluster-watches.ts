@@ -41,7 +41,7 @@ export class ClusterWatches {
   /** Null when they are to be looked up anew: a failover waits for no look at thousands of other nodes. */
   #evacuating: readonly EvacuatedNode[] | null = null;
   /** Behind all nodes; null when they are to be looked up anew. */
-  #machines: ReadonlySet<string> | null = null;
+  #machines: ReadonlyMap<string, string> | null = null;
 
   constructor(options: ClusterWatchesOptions) {
     const shared = intern();
@@ -111,10 +111,10 @@ export class ClusterWatches {
     return this.#evacuating;
   }
 
-  /** The machines behind all nodes: the same set until one of them changes. Null while the nodes are not seen. */
-  machines(): ReadonlySet<string> | null {
+  /** The machines behind all nodes, with the names of these: the same map until one of them changes. Null while the nodes are not seen. */
+  machines(): ReadonlyMap<string, string> | null {
     if (!this.#nodes.reflector?.synced) return null;
-    this.#machines ??= new Set([...this.#nodes.values()].map(machineOf));
+    this.#machines ??= new Map([...this.#nodes.values()].map((seen) => [machineOf(seen), seen.node.name]));
     return this.#machines;
   }
 

@@ -3,27 +3,37 @@ import { parseAddress } from '../../machines/address.ts';
 import type { Kept } from '../../machines/types.ts';
 import { isConflict, isNotFound } from './api-error.ts';
 import type { Connection } from './connection.ts';
+import { listAll } from './pages.ts';
+import type { Trimmed } from './trim.ts';
 
 /** Where it is written down what a namespace keeps: in the namespace of the operator, where tenants have no rights. */
-export const ledgerName = (namespace: string): string => `routedip-operator-addresses-${namespace}`;
+export const ledgerName = (namespace: string): string => `${PREFIX}${namespace}`;
+
+const PREFIX = 'routedip-operator-addresses-';
+const LABELS = { 'app.kubernetes.io/name': 'routedip-operator' };
 
 const NOTE = 'Addresses that were made for one namespace. A line that is taken out counts no more. See docs/tenants.md';
 
 interface ConfigMap {
-  readonly metadata?: { readonly resourceVersion?: string };
+  readonly metadata?: { readonly name?: string; readonly uid?: string; readonly resourceVersion?: string };
   readonly data?: { readonly addresses?: string } | null;
 }
 
 /** A ConfigMap for each namespace with a line for each address, for administrators to read and edit. One for all would be full as soon as one tenant has filled it.
- *  Needs the rights to create, get and update ConfigMaps in the namespace of the operator. */
+ *  Needs the rights to create, get, list and update ConfigMaps in the namespace of the operator. */
 export const kubernetesLedger = (connection: Connection, own: string): LedgerStore => {
   const collection = `/api/v1/namespaces/${encodeURIComponent(own)}/configmaps`;
   const pathOf = (namespace: string): string => `${collection}/${encodeURIComponent(ledgerName(namespace))}`;
   return {
+    all: async () => {
+      const [label] = Object.entries(LABELS).map((each) => each.join('='));
+      const { entries } = await listAll(connection, { path: collection, labelSelector: label ?? '' }, keptIn);
+      return new Map(entries.map(({ key, value }) => [key, value]));
+    },
     read: async (namespace) => {
       try {
         const { metadata, data } = (await connection.send({ method: 'GET', path: pathOf(namespace) })) as ConfigMap;
-        return { kept: keptIn(data?.addresses ?? ''), version: metadata?.resourceVersion ?? '' };
+        return { kept: linesIn(data?.addresses ?? ''), version: metadata?.resourceVersion ?? '' };
       } catch (error) {
         if (isNotFound(error)) return { kept: [], version: null };
         throw error;
@@ -35,7 +45,7 @@ export const kubernetesLedger = (connection: Connection, own: string): LedgerSto
       const metadata = {
         name: ledgerName(namespace),
         namespace: own,
-        labels: { 'app.kubernetes.io/name': 'routedip-operator' },
+        labels: LABELS,
         annotations: { 'routedip.io/about': NOTE },
         ...(!isNew && { resourceVersion: version }),
       };
@@ -52,6 +62,12 @@ export const kubernetesLedger = (connection: Connection, own: string): LedgerSto
   };
 };
 
+/** What a ConfigMap of a list says, by its namespace; null for one that is no ledger. */
+function keptIn(object: unknown): Trimmed<readonly Kept[]> | null {
+  const { metadata: { name = '', uid = '' } = {}, data } = object as ConfigMap;
+  return name.startsWith(PREFIX) ? { key: name.slice(PREFIX.length), uid, value: linesIn(data?.addresses ?? '') } : null;
+}
+
 /** Stands for what is not known. */
 const NOTHING = '-';
 /** Stands where an address is still to be made, or nobody knows whether it was. */
@@ -65,7 +81,7 @@ const lineOf = ({ address, owner, source, provider, since, uid }: Kept): string 
     .join(' ');
 
 /** Of a line that somebody wrote by hand the address is enough. One that begins with no address, and is no place either, says nothing and goes with the next write. */
-function keptIn(text: unknown): readonly Kept[] {
+function linesIn(text: unknown): readonly Kept[] {
   return String(text)
     .split('\n')
     .flatMap((line) => {

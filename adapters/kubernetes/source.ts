@@ -58,7 +58,7 @@ export class KubernetesSource implements ClusterSource, Seen {
   /** The nodes that are to be evacuated, as they were told last. */
   #evacuations: readonly EvacuatedNode[] = [];
   /** Behind all nodes, as they were told last. */
-  #machines: ReadonlySet<string> | null = null;
+  #machines: ReadonlyMap<string, string> | null = null;
   #flushing = false;
   #served: boolean | null = null;
   #listener: ClusterListener | null = null;

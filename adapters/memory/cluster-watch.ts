@@ -32,7 +32,7 @@ export class ClusterWatch {
   #listener: ClusterListener | null = null;
   #seen: Seen;
   #evacuating: readonly NodeRef[] = [];
-  #machines: ReadonlySet<string> = new Set();
+  #machines: ReadonlyMap<string, string> = new Map();
 
   constructor(world: ClusterWorld) {
     this.#world = world;
@@ -137,7 +137,8 @@ export class ClusterWatch {
 }
 
 /** Of a Node without a providerID its name stands for it. */
-const machinesIn = ({ nodes }: Seen): ReadonlySet<string> => new Set([...nodes.values()].map(({ providerID, name }) => providerID || name));
+const machinesIn = ({ nodes }: Seen): ReadonlyMap<string, string> =>
+  new Map([...nodes.values()].map(({ providerID, name }) => [providerID || name, name]));
 
 const evacuatingIn = ({ nodes }: Seen): readonly NodeRef[] =>
   [...nodes.values()].flatMap(({ name, providerID, evacuating }) => (evacuating ? [{ name, providerID: providerID as ProviderID }] : []));

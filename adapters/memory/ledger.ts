@@ -41,11 +41,17 @@ export const memoryLedger = (): MemoryLedger => {
     replace({ ...namespaces, [namespace]: ledger.kept });
     return true;
   };
+  const all = async (): Promise<ReadonlyMap<string, Ledger['kept']>> => {
+    if (down !== false) throw new Unreachable('memory ledger: switched off');
+    return new Map(Object.entries(namespaces));
+  };
   const never = new Promise<never>(() => undefined);
   return {
+    all,
     read,
     write,
     connect: (isDead) => ({
+      all: () => (isDead() ? never : all()),
       read: (namespace) => (isDead() ? never : read(namespace)),
       write: (namespace, ledger) => (isDead() ? never : write(namespace, ledger)),
     }),

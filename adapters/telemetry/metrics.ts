@@ -6,6 +6,7 @@ import { exposition } from './exposition.ts';
 import { driftMetrics, failoverMetrics } from './failover-metrics.ts';
 import { type GroupMetricsView, groupMetrics } from './group-metrics.ts';
 import { instrumentProvider } from './instrument-provider.ts';
+import { type AccountView, inventoryMetrics } from './inventory-metrics.ts';
 import { jobMetrics } from './job-metrics.ts';
 import { type MachineRecord, machineMetrics } from './machine-metrics.ts';
 import { objectMetrics, type ShownObject } from './object-metrics.ts';
@@ -29,6 +30,8 @@ export interface MetricsSources extends RuntimeSources {
   readonly budgets: () => readonly TokenBudget[];
   /** The IPGroups that addresses are taken from, while this process leads; none while it does not. */
   readonly groups: () => readonly GroupMetricsView[];
+  /** What accounts hold, while this process leads; none while it does not. */
+  readonly accounts: () => readonly AccountView[];
   /** What this process shows of each object while it leads; none while it does not. */
   readonly objects: () => Iterable<ShownObject>;
 }
@@ -52,12 +55,13 @@ export interface Metrics {
 }
 
 /** The registry with everything that is counted in this process. */
-export function createMetrics({ now, records, budgets, groups, objects, ...runtime }: MetricsSources): Metrics {
+export function createMetrics({ now, records, budgets, groups, accounts, objects, ...runtime }: MetricsSources): Metrics {
   const registry = new Registry();
   processMetrics(registry);
   runtimeMetrics(registry, runtime);
   budgetMetrics(registry, budgets);
   groupMetrics(registry, groups);
+  inventoryMetrics(registry, accounts);
   objectMetrics(registry, objects);
   const pools = poolMetrics();
   const recordSets = recordSetMetrics(registry);

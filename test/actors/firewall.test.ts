@@ -42,6 +42,7 @@ async function managed(policy: Partial<FirewallPolicy>) {
       observers: [],
       providers,
       pools,
+      listsChanged: () => undefined,
       vips: {
         deskFor: (cells) =>
           new VipDesk({

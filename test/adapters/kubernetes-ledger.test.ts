@@ -49,6 +49,20 @@ describe('the ledger of a namespace in a ConfigMap', () => {
     expect((await ledger.read('constructor')).kept).toEqual([POOL]);
   });
 
+  test('is found with those of all namespaces, the ConfigMaps of others beside them', async () => {
+    const { server, ledger } = await opened();
+    expect([...(await ledger.all())]).toEqual([]);
+    for (const [namespace, kept] of [
+      ['web', [SHOP, POOL]],
+      ['gone', [byHand('203.0.113.9')]],
+    ] as const)
+      expect(await ledger.write(namespace, { kept, version: null })).toBe(true);
+    const labels = { 'app.kubernetes.io/name': 'routedip-operator' };
+    const metadata = { namespace: 'default', name: 'routedip-operator-inventory', labels };
+    server.store.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { addresses: '203.0.113.99' } });
+    expect(Object.fromEntries(await ledger.all())).toEqual({ web: [SHOP, POOL], gone: [byHand('203.0.113.9')] });
+  });
+
   test('has one line for each address, whatever a tenant calls the Secrets of its issuer', async () => {
     const { ledger, text } = await opened();
     const provider = 'digitalocean@web/token+a b\n203.0.113.99\tx';

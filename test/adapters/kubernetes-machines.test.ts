@@ -13,14 +13,14 @@ test('the machines behind all nodes are told, whatever pools select, before any 
   const told: string[][] = [];
   seen.machinesObserved = (machines) => {
     if (told.length === 0) expect(seen.count('fact')).toBe(0);
-    told.push([...machines].sort());
+    told.push([...machines].map((each) => each.join(' ')).sort());
   };
   await sourceOn(connected(simulator.kubeconfig()), { log: recordedLog(), clock: systemClock() }).start(seen);
-  expect(told).toEqual([['digitalocean://1', 'digitalocean://2']]);
+  expect(told).toEqual([['digitalocean://1 a', 'digitalocean://2 b']]);
   setReady(simulator, 'a', false);
   await waitFor('a is not ready', () => seen.nodes()?.includes('!a') === true);
   expect(told).toHaveLength(1);
   simulator.store.delete(nodeRef('b'));
   await waitFor('b is gone', () => told.length === 2);
-  expect(told[1]).toEqual(['digitalocean://1']);
+  expect(told[1]).toEqual(['digitalocean://1 a']);
 });

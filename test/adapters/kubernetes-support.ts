@@ -100,7 +100,7 @@ export class Recorder implements ClusterListener {
     this.policies.delete(ref.name);
   }
 
-  machinesObserved(_machines: ReadonlySet<string>): void {}
+  machinesObserved(_machines: ReadonlyMap<string, string>): void {}
 
   evacuationsObserved(_nodes: readonly EvacuatedNode[]): void {}
 

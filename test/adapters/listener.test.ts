@@ -30,6 +30,7 @@ const dashboard = (token: string | null) =>
   startDashboard({
     ...pages(token),
     pageFolder: PAGE,
+    inventory: () => null,
     journal: async () => [],
     lastChanges: async () => new Map(),
     links: {},

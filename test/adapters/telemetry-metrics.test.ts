@@ -294,6 +294,26 @@ describe('an IPGroup', () => {
   });
 });
 
+describe('an account', () => {
+  test('shows its orphans, and nothing while it cannot be read or was not read yet: zero would end an alert', async () => {
+    const totals = { addresses: 3, orphans: 2, costPerMonth: 10 };
+    const own = { account: 'digitalocean', provider: 'digitalocean', problem: null, totals };
+    const others = [
+      { ...own, account: 'digitalocean@web.token', totals: { ...totals, orphans: 0 } },
+      { ...own, account: 'digitalocean@web.refused', problem: 'list: 401' },
+      { ...own, account: 'job.http', totals: null },
+    ];
+    let accounts = [own, ...others];
+    const { of } = metrics({ accounts: () => accounts });
+    expect(await of('routedip_orphaned_addresses')).toEqual([
+      'routedip_orphaned_addresses{provider="digitalocean",account="digitalocean"} 2',
+      'routedip_orphaned_addresses{provider="digitalocean",account="digitalocean@web.token"} 0',
+    ]);
+    accounts = [{ ...own, problem: 'list: 401' }];
+    expect(await of('routedip_orphaned_addresses')).toEqual([]);
+  });
+});
+
 describe('the caches', () => {
   test('show whether they are in step, and when they last were; nothing for one that never was', async () => {
     const { of } = metrics({

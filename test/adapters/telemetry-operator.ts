@@ -137,6 +137,7 @@ export class MeasuredWorld {
       objects: () =>
         this.#pools.map((ref) => ({ kind: ref.kind, conditions: parts.supervisor?.leading ? this.cluster.conditions(ref) : [] })),
       groups: () => [{ name: 'edge', capacity: 5n, allocated: 3n, available: 2n }],
+      accounts: () => parts.supervisor?.inventory?.accounts ?? [],
       isStoreAway: () => parts.supervisor?.withoutStore() != null,
       unserved: () => [{ kind: 'RoutedIP', reason: 'ProviderUnread', count: 1 }],
       unreadAccounts: () => parts.supervisor?.unreadAccounts() ?? new Map(),

@@ -191,7 +191,8 @@ describe('the operator with the shipped roles', () => {
     ['list secrets where no role for them is bound', 'GET', '/api/v1/namespaces/default/secrets', undefined],
     ['write a secret', 'POST', `/api/v1/namespaces/${OPERATOR}/secrets`, { metadata: { name: 'x' } }],
     ['read another namespace', 'GET', '/api/v1/namespaces/default', undefined],
-    ['list ConfigMaps', 'GET', `/api/v1/namespaces/${OPERATOR}/configmaps`, undefined],
+    ['list ConfigMaps of another namespace', 'GET', '/api/v1/namespaces/default/configmaps', undefined],
+    ['delete a ConfigMap', 'DELETE', `/api/v1/namespaces/${OPERATOR}/configmaps/${ledgerName('web')}`, undefined],
     ['read another lease', 'GET', `${LEASES}/${OPERATOR}/leases/other`, undefined],
     ['list all leases', 'GET', `${LEASES}/${OPERATOR}/leases`, undefined],
     ['write a lease elsewhere', 'POST', `${LEASES}/kube-system/leases`, lease(LEASE)],
@@ -240,7 +241,7 @@ describe('the operator with the shipped roles', () => {
       ...['list', 'watch'].map((verb) => `${verb} paas.org/virtualips`),
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
-      ...['create', 'get', 'update'].map((verb) => `${verb} configmaps`),
+      ...['create', 'get', 'list', 'update'].map((verb) => `${verb} configmaps`),
       ...['list', 'watch'].map((verb) => `${verb} namespaces`),
       ...['get', 'list', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),
       // Whether Pod security is enforced where its Jobs are.

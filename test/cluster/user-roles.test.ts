@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ledgerName } from '../../adapters/kubernetes/ledger.ts';
+import { INVENTORY_NAME } from '../../machines/inventory.ts';
 import { commandsOf, stepsOf } from '../support/guide.ts';
 import { sectionOf } from '../support/guides.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, createNamespace, installCrds, installRoles, type KubeObject } from '../support/kube-apply.ts';
 import type { ApiResponse } from '../support/kube-client.ts';
 import { kubectl } from '../support/kubectl.ts';
+import { plugin } from '../support/plugin.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Resource, resourcesOf } from './served-resources.ts';
 
@@ -161,6 +164,31 @@ describe("of the operator's kinds", () => {
     };
     await waitFor('the right counts', async () => (await asked('create', 'ingress')).body.status.allowed);
     expect((await asked('create', TEAM)).body.status.allowed).toBe(false);
+  });
+
+  test('nobody learns what the accounts hold, and for whom, but by the role that is for that alone', async () => {
+    const maps = '/api/v1/namespaces/routedip-operator/configmaps';
+    for (const name of [INVENTORY_NAME, ledgerName(TEAM)])
+      expect((await cluster.send(maps, { method: 'POST', body: { metadata: { name } } })).status).toBe(201);
+    const read = async (user: string, name: string) => (await cluster.send(`${maps}/${name}`, { user })).status;
+    for (const user of ['viewer', 'editer', 'adminer', 'by-name-viewer', 'by-name-editer', 'by-name-adminer', 'stranger'])
+      expect([user, await read(user, INVENTORY_NAME), await read(user, ledgerName(TEAM))]).toEqual([user, 403, 403]);
+    const bound = binding('RoleBinding', 'auditor', 'routedip-inventory-reader');
+    const metadata = { name: 'auditor', namespace: 'routedip-operator' };
+    const roleRef = { apiGroup: RBAC, kind: 'Role', name: 'routedip-inventory-reader' };
+    expect((await apply(cluster, { ...bound, metadata, roleRef })).status).toBe(201);
+    await waitFor('the role counts', async () => (await read('auditor', INVENTORY_NAME)) === 200);
+    expect([await read('auditor', ledgerName(TEAM)), (await cluster.send(maps, { user: 'auditor' })).status]).toEqual([403, 403]);
+    // Who may read everything that is no secret may read this.
+    expect(await read('cluster-viewer', INVENTORY_NAME)).toBe(200);
+    // What an editor may not read the plugin says, and names what he may.
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'editing', namespace: TEAM } };
+    const subjects = [{ kind: 'ServiceAccount', name: 'editing', namespace: TEAM }];
+    for (const object of [account, { ...binding('RoleBinding', 'editing', 'edit'), subjects }])
+      expect((await apply(cluster, object)).status).toBe(201);
+    const ran = await plugin(cluster.kubeconfigFor(await cluster.tokenFor(TEAM, 'editing')), 'inventory');
+    expect([ran.code, ran.stdout]).toEqual([1, '']);
+    expect(ran.stderr).toMatch(/^you may not get configmaps.+ is told by status$/m);
   });
 
   test('kubectl lists for an editor what it may do with them', async () => {

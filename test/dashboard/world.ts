@@ -19,6 +19,7 @@ interface Change {
 export interface World {
   readonly dashboard: Dashboard;
   readonly url: string;
+  inventory: object | null;
   leadership: { leading: boolean; term: number; leader: string | null; reach: string | null };
   /** Puts actors there without telling the dashboard, as they are when a process starts to lead. */
   put(chart: string, actor: string, change: Omit<Change, 'event'>): void;
@@ -38,13 +39,17 @@ export async function startWorld(change: Partial<Options> = {}, charts: Readonly
   const records = new Map<string, ActorRecord>();
   const journal: JournalEntry[] = [];
   const bind = { host: '127.0.0.1', port: 0 };
-  const world = { leadership: { leading: true, term: 7, leader: 'this-replica' as string | null, reach: null as string | null } };
+  const world = {
+    inventory: null as object | null,
+    leadership: { leading: true, term: 7, leader: 'this-replica' as string | null, reach: null as string | null },
+  };
   const dashboard = await startDashboard({
     bind,
     access: accessTo(bind, null),
     pageFolder: new URL('../../dashboard/', import.meta.url),
     machines: { ip: sampleMachine, ...charts },
     records: () => [...records].map(([actor, record]) => ({ actor, record })),
+    inventory: () => world.inventory,
     journal: async (actor, limit) => journal.filter((entry) => entry.actor === actor).slice(0, limit),
     lastChanges: async (actors) =>
       new Map(journal.toReversed().flatMap(({ actor, at }) => (actors.includes(actor) ? [[actor, at] as const] : []))),

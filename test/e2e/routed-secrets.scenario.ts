@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { INVENTORY_KEY, INVENTORY_NAME } from '../../machines/inventory.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { textsIn } from '../support/redis-texts.ts';
 import { FIREWALL, GROUP, routedStage } from './routed.ts';
@@ -128,7 +130,7 @@ export const routedSecretScenarios = () =>
       expect([world.changes(before), world.stage.heldBy((await world.status('shop'))?.routedIP ?? '')]).toEqual([[], holder]);
     });
 
-    test('stands nowhere: not in logs, metrics, statuses, Events or Redis', async () => {
+    test('stands nowhere: not in logs, metrics, statuses, Events or Redis, nor in the inventory', async () => {
       const { world, operator, issuer, rotate, client, holder, other } = await shop();
       world.stage.cloud.setTokens([SECOND]);
       await world.stage.notReady(holder);
@@ -136,12 +138,21 @@ export const routedSecretScenarios = () =>
       const midway = await textsIn(world.stage.redis);
       await rotate(SECOND);
       await world.stable('shop', other);
+      const inventory = async () => {
+        const object = await client.get({ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'routedip-operator', name: INVENTORY_NAME });
+        const data = object.binaryData as Readonly<Record<string, string>>;
+        return gunzipSync(Buffer.from(data[INVENTORY_KEY] ?? '', 'base64')).toString();
+      };
+      await world.stage.until('the account is in the inventory', async () =>
+        (await inventory().catch(() => '')).includes(`@${NAMESPACE}.`),
+      );
       const shown = {
         logs: `${JSON.stringify(operator.log)}${operator.noise.join('\n')}`,
         metrics: (await operator.metrics()).text,
         statuses: `${JSON.stringify(await world.status('shop'))}${await issuer()}`,
         events: JSON.stringify(await client.list('v1', 'Event', { namespace: NAMESPACE })),
         redis: `${midway}${await textsIn(world.stage.redis)}`,
+        inventory: await inventory(),
       };
       expect(shown.redis).toContain('rip/default/shop');
       for (const [where, text] of Object.entries(shown)) {

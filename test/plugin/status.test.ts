@@ -38,7 +38,7 @@ describe('what strangers write into a cluster', () => {
   });
 
   test('is in JSON as it was written, and escaped', async () => {
-    const { text } = await shown(answers, { json: true });
+    const { text } = await shown(answers, { output: 'json' });
     expect(text).not.toMatch(/[^\n\P{Cc}]|\p{Cf}/u);
     expect(JSON.parse(text).rows).toMatchObject([{ name: EVIL, where: EVIL, message: EVIL }]);
   });
@@ -336,7 +336,7 @@ nodednsrecordset/work in default, work.example.com: NodesWithoutAddress: a has n
   test('-o json has the same rows, with times in full', async () => {
     const { session, out } = world(
       { [POOLS]: [pool('p', { lastAssignmentTime: at(-60), ips: { '203.0.113.9': active('a') } })] },
-      { json: true },
+      { output: 'json' },
     );
     expect(await status(session)).toBe(EXIT.ok);
     expect(JSON.parse(out())).toEqual({

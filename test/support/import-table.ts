@@ -59,7 +59,7 @@ const adapter = (folder: string): ImportRule => ({
     ...(OVER_HTTP.includes(folder) ? [/^adapters\/http\//] : []),
     ...(LISTENING.includes(folder) ? [/^adapters\/listener\//] : []),
     /^actors\/(ports|errors)(\.ts$|\/)/,
-    /^machines\/(types|events|address|jobs|port|service|provider-key|vip|vip-admission|virtual-ip|visible|selector|match|limits)\.ts$/,
+    /^machines\/(types|events|address|jobs|port|service|provider-key|vip|vip-admission|virtual-ip|visible|selector|match|limits|inventory)\.ts$/,
     /^crds\/generated\//,
   ],
   instead:

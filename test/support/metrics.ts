@@ -18,6 +18,7 @@ export function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = 
     records: () => [],
     budgets: () => [],
     groups: () => [],
+    accounts: () => [],
     objects: () => [],
     caches: () => [],
     ...sources,

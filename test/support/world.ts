@@ -4,7 +4,7 @@ import type { Charts } from '../../actors/charts.ts';
 import type { KillPoint, Log, LogFields } from '../../actors/ports/observers.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../actors/settings.ts';
-import { Supervisor } from '../../actors/supervisor.ts';
+import { Supervisor, type SupervisorPorts } from '../../actors/supervisor.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryCluster, memoryCluster } from '../../adapters/memory/cluster.ts';
 import { type MemoryDirectory, memoryDirectory } from '../../adapters/memory/directory.ts';
@@ -126,8 +126,9 @@ export class World {
   readonly store = memoryStore();
   readonly queues = memoryQueues(this.clock);
   readonly lease = memoryLease(this.clock);
-  /** What namespaces keep. */
+  /** What namespaces keep; and where the inventory is written down, nowhere unless a test says so. */
   readonly ledger = memoryLedger();
+  shelf: SupervisorPorts['shelf'];
   readonly namespaces = memoryNamespaces();
   readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell), now: () => this.clock.now() });
   /** How those who watch hear that an object is gone; at once unless a test says otherwise. */
@@ -249,8 +250,7 @@ export class World {
     const provider = this.provider.process({ probe });
     const providers = memoryDirectory({ [PROVIDER]: { facts: this.facts, provider } });
     const living = unlessDead(queues, () => state.dead);
-    const inMemory = () => standIn(clock, this.queuesWithout, () => state.dead);
-    const away = this.#away ? switching({ store, queues: living }, inMemory) : null;
+    const away = this.#away ? switching({ store, queues: living }, () => standIn(clock, this.queuesWithout, () => state.dead)) : null;
     const supervisor = new Supervisor({
       charts: this.#spoil(chartsOf(this.settings, this.facts.addressesPerNode)),
       store: away?.store ?? store,
@@ -264,6 +264,7 @@ export class World {
       writer: cluster,
       ledger: this.ledger.connect(() => state.dead),
       namespaces: this.namespaces.connect(() => state.dead),
+      shelf: this.shelf,
       ...(vips && { vips: { source: vips, writer: vips, mayAct: this.#mayAct, ...(virtualIPs && { virtualIPs }) } }),
       providers,
       observers: [this.invariants],

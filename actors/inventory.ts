@@ -1,0 +1,123 @@
+import { type AccountFacts, type Inventory, inventoryOf, type Made } from '../machines/inventory.ts';
+import { isPrivate } from '../machines/provider-key.ts';
+import type { Address, Kept } from '../machines/types.ts';
+import { coalesced } from './coalesced.ts';
+import type { ObservedPools } from './pools.ts';
+import type { ProviderDirectory } from './ports/directory.ts';
+import type { InventoryShelf } from './ports/inventory.ts';
+import type { LedgerStore } from './ports/ledger.ts';
+import type { Log } from './ports/observers.ts';
+import type { Clock } from './ports.ts';
+import type { ProviderLists } from './provider-lists.ts';
+import { isSameJson } from './same-json.ts';
+import type { Vips } from './vip/vips.ts';
+
+export interface StocktakingPorts {
+  readonly pools: ObservedPools;
+  readonly providers: Pick<ProviderDirectory, 'all'>;
+  readonly vips: Pick<Vips, 'claimants'>;
+  /** Absent where nothing is written down: then nobody knows what was made for this cluster. */
+  readonly ledger?: LedgerStore | undefined;
+  /** Absent where it is shown on pages and by metrics alone. */
+  readonly shelf?: InventoryShelf | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Null while this process does not lead. */
+  readonly lists: () => ProviderLists | null;
+}
+
+/** Changes that come together are looked at together, and no more often than so, ms. */
+const GATHER_MS = 1_000;
+const LOOK_EVERY_MS = 15_000;
+/** What has not changed is written anew after so long: it says that somebody looks. */
+const REWRITE_MS = 300_000;
+
+/** Puts together what the accounts hold and whose it is, from what was listed of them anyway. */
+export class Stocktaking {
+  /** Something of it may have changed. */
+  readonly request: () => void;
+  readonly #ports: StocktakingPorts;
+  /** Of the lists of one term. */
+  #taken: { readonly lists: ProviderLists; readonly inventory: Inventory } | null = null;
+  #made: ReadonlyMap<Address, Made> = new Map();
+  #written: { readonly inventory: Inventory; readonly at: number } | null = null;
+  #isFailing = false;
+
+  constructor(ports: StocktakingPorts) {
+    this.#ports = ports;
+    this.request = coalesced(ports.clock, GATHER_MS, () => this.#look(), LOOK_EVERY_MS);
+  }
+
+  /** Null before it was looked at, and while this process does not lead. */
+  get inventory(): Inventory | null {
+    return this.#taken?.lists === this.#ports.lists() ? (this.#taken?.inventory ?? null) : null;
+  }
+
+  async #look(): Promise<void> {
+    const { lists: current, log } = this.#ports;
+    const lists = current();
+    if (!lists || !this.#ports.pools.machines) return;
+    try {
+      this.#made = await this.#readMade();
+      if (lists !== current()) return;
+      const inventory = this.#take(lists);
+      this.#taken = { lists, inventory };
+      await this.#write(inventory);
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) log.warn('the inventory is not up to date', { error: error instanceof Error ? error.message : String(error) });
+      this.#isFailing = true;
+      if (lists === current()) this.#taken = { lists, inventory: this.#take(lists) };
+    }
+  }
+
+  #take(lists: ProviderLists): Inventory {
+    const { pools, vips, clock } = this.#ports;
+    const ofGroups = vips.claimants();
+    return inventoryOf({
+      at: clock.now(),
+      accounts: this.#accounts(lists),
+      ownerOf: (address) => pools.claimantOf(address) ?? ofGroups(address),
+      made: this.#made,
+      nodes: pools.machines ?? new Map(),
+    });
+  }
+
+  #accounts(lists: ProviderLists): readonly AccountFacts[] {
+    return Object.entries(this.#ports.providers.all).flatMap(([key, { facts, provider }]): readonly AccountFacts[] => {
+      const isAsked = isPrivate(key) || this.#ports.pools.usersOf(key).length > 0;
+      if (!facts.addresses || !(provider || isAsked)) return [];
+      const { list, problem, isReading } = lists.stateOf(key);
+      const isByJobs = provider?.jobs?.addresses ?? false;
+      const account = { key, problem: facts.missing ?? problem, addresses: [...(list?.byAddress.values() ?? [])] };
+      if (list && !isByJobs) return [{ ...account, readAt: list.askedAt, note: null }];
+      const unread = isReading ? 'it is being read' : 'no pool and no RoutedIP works with it, so it is not read';
+      return [{ ...account, readAt: null, note: isByJobs ? 'Jobs drive its addresses, and nobody can list them' : unread }];
+    });
+  }
+
+  async #readMade(): Promise<ReadonlyMap<Address, Made>> {
+    const all = (await this.#ports.ledger?.all()) ?? new Map<string, readonly Kept[]>();
+    return new Map(
+      [...all].flatMap(([namespace, kept]) =>
+        kept.flatMap(({ address, owner, since }) =>
+          address === null ? [] : [[address, { for: nameOf(namespace, owner), since }] as const],
+        ),
+      ),
+    );
+  }
+
+  async #write(inventory: Inventory): Promise<void> {
+    const { shelf, clock } = this.#ports;
+    const { at: _, ...now } = inventory;
+    const { at: __, ...before } = this.#written?.inventory ?? {};
+    const isNew = !this.#written || clock.monotonic() - this.#written.at >= REWRITE_MS || !isSameJson(now, before);
+    if (!shelf || !isNew) return;
+    await shelf.write(JSON.stringify(inventory));
+    this.#written = { inventory, at: clock.monotonic() };
+  }
+}
+
+/** `RoutedIP/shop` of namespace web as people are told. Where nobody says for whom, the namespace alone is known. */
+const nameOf = (namespace: string, owner: string): string =>
+  owner === '' ? `namespace ${namespace}` : owner.replace('/', ` ${namespace}/`);

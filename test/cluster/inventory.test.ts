@@ -1,0 +1,3 @@
+import { inventoryScenarios } from '../e2e/inventory.scenario.ts';
+
+inventoryScenarios();

@@ -1,0 +1,3 @@
+import { inventoryScenarios } from './inventory.scenario.ts';
+
+inventoryScenarios();
