@@ -13,6 +13,7 @@ import { KubernetesNamespaces } from '../adapters/kubernetes/namespaces.ts';
 import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
 import { KubernetesSource } from '../adapters/kubernetes/source.ts';
 import { KubernetesWriter } from '../adapters/kubernetes/writer.ts';
+import { memoryLease } from '../adapters/memory/leadership.ts';
 import { queryOf } from '../machines/match.ts';
 
 export interface KubernetesContext {
@@ -37,16 +38,19 @@ export interface KubernetesParts {
 
 /** What is seen of one cluster, written to it, and who leads there. Nothing is asked of it yet. */
 export function kubernetes(options: Options, { connection, namespace, clock, log, waitsFor, shown }: KubernetesContext): KubernetesParts {
-  const leadership = kubernetesLeadership({
-    connection,
-    clock,
-    log,
-    namespace,
-    elect: options.leaderElect,
-    leaseDurationMs: options.leaseDuration,
-    renewDeadlineMs: options.renewDeadline,
-    retryPeriodMs: options.retryPeriod,
-  });
+  // The Lease in the cluster may be another's, beside whom this one only looks on.
+  const leadership = options.observe
+    ? memoryLease(clock).contender(hostname())
+    : kubernetesLeadership({
+        connection,
+        clock,
+        log,
+        namespace,
+        elect: options.leaderElect,
+        leaseDurationMs: options.leaseDuration,
+        renewDeadlineMs: options.renewDeadline,
+        retryPeriodMs: options.retryPeriod,
+      });
   const { controllers = CONTROLLERS } = options;
   const nothing = `this cluster serves no ${ownersOf(controllers).join(', ')}: install the definitions in crds/`;
   const source = new KubernetesSource({

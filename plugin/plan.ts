@@ -1,5 +1,6 @@
 import * as ipGroups from '../crds/generated/ipgroup.ts';
 import { parseGroup } from '../machines/segment.ts';
+import type { Difference } from '../machines/types.ts';
 import { fields, text } from './fields.ts';
 import { changesIn, SERVICE } from './manifest.ts';
 import { waitsFor } from './new-services.ts';
@@ -9,15 +10,6 @@ import { keepingAddress, sceneOf } from './scene.ts';
 import { called, keyOf, type Scene, type Snapshot, type Wish } from './stage.ts';
 import { allocatedIn } from './stage-vips.ts';
 import { age, json, table } from './table.ts';
-
-/** What would become of something. */
-export interface Difference {
-  readonly what: 'assign' | 'move' | 'create' | 'leave' | 'allocate' | 'release' | 'open' | 'close' | 'publish' | 'withdraw';
-  /** An address, a port as `tcp/443`, or a record as `A work.example.com`. */
-  readonly subject: string;
-  readonly from: string | null;
-  readonly to: string | null;
-}
 
 interface Planned {
   readonly differences: readonly Difference[];

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Observer } from '../../actors/ports/observers.ts';
 import type { JournalEntry } from '../../actors/ports.ts';
+import type { Difference } from '../../machines/types.ts';
 import { listen } from '../listener/listen.ts';
 import { SECURITY_HEADERS, serveAsset } from './assets.ts';
 import { chartDefinition, type MachineLike } from './definition.ts';
@@ -25,6 +26,8 @@ interface DashboardOptions extends FeedOptions {
   /** Other pages that this server answers for, by the first part of their path, e.g. `/jobs`. */
   readonly mounts?: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>>;
   readonly version: string;
+  /** What an operator that only observes holds back; absent when it does not. */
+  readonly changes?: () => readonly Difference[];
 }
 
 export interface Dashboard {
@@ -35,7 +38,7 @@ export interface Dashboard {
 
 const JOURNAL_LIMIT = 50;
 
-/** Serves the page and its JSON: /api/about, /api/actors, /api/actor?id=, /api/charts/<name>, /api/journal?actor=, /api/stream, /healthz.
+/** Serves the page and its JSON: /api/about, /api/actors, /api/actor?id=, /api/charts/<name>, /api/journal?actor=, /api/plan, /api/stream, /healthz.
  *  Reads only; nothing here changes anything. @throws Error that names the address when it cannot be listened on */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const feed = createFeed(options);
@@ -86,7 +89,7 @@ async function answerJson(
 
 /** The data behind `path`; null when there is none. */
 async function lookUp(options: DashboardOptions, feed: Feed, path: string, query: URLSearchParams): Promise<object | null> {
-  const { machines, records, journal, leadership, links, notes = [], version, now } = options;
+  const { machines, records, journal, leadership, links, notes = [], version, now, changes } = options;
   if (path === '/api/about') return { version, links, notes, charts: Object.keys(machines), ...leadership(), now: now() };
   if (path === '/api/actors' || path === '/api/actor') await feed.recall();
   if (path === '/api/actors') return { ...leadership(), now: now(), actors: feed.rows() };
@@ -95,6 +98,7 @@ async function lookUp(options: DashboardOptions, feed: Feed, path: string, query
     const found = records().find(({ actor }) => actor === query.get('id'));
     return found ? { row: rowOf(found.actor, found.record, feed.since(found.actor)), record: found.record } : null;
   }
+  if (path === '/api/plan') return changes ? { differences: changes() } : null;
   const [, name = ''] = /^\/api\/charts\/([^/]+)$/.exec(path) ?? [];
   const machine = Object.hasOwn(machines, name) ? machines[name] : undefined;
   return machine ? chartDefinition(name, machine) : null;

@@ -19,6 +19,7 @@ import { type RecordSetMetrics, recordSetMetrics } from './record-set-metrics.ts
 import { type RuntimeSources, runtimeMetrics } from './runtime-metrics.ts';
 import type { Scraped } from './server.ts';
 import { turnMetrics } from './turn-metrics.ts';
+import { withheldMetrics } from './withheld-metrics.ts';
 
 /** What the metrics are read from at each scrape. */
 export interface MetricsSources extends RuntimeSources {
@@ -31,6 +32,8 @@ export interface MetricsSources extends RuntimeSources {
   readonly groups: () => readonly GroupMetricsView[];
   /** What this process shows of each object while it leads; none while it does not. */
   readonly objects: () => Iterable<ShownObject>;
+  /** What an operator that only observes holds back; absent when it does not. */
+  readonly withheld?: () => readonly { readonly what: string }[];
 }
 
 /** All series of this process. */
@@ -52,13 +55,14 @@ export interface Metrics {
 }
 
 /** The registry with everything that is counted in this process. */
-export function createMetrics({ now, records, budgets, groups, objects, ...runtime }: MetricsSources): Metrics {
+export function createMetrics({ now, records, budgets, groups, objects, withheld, ...runtime }: MetricsSources): Metrics {
   const registry = new Registry();
   processMetrics(registry);
   runtimeMetrics(registry, runtime);
   budgetMetrics(registry, budgets);
   groupMetrics(registry, groups);
   objectMetrics(registry, objects);
+  withheldMetrics(registry, withheld);
   const pools = poolMetrics();
   const recordSets = recordSetMetrics(registry);
   const calls = providerCalls();

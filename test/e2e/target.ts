@@ -30,6 +30,8 @@ export interface Target {
   endOutage(): Promise<void>;
   /** When the operator's writes to the Node itself came that were answered with 200, ms since the epoch, oldest first. On a real server it needs `audit`. */
   nodeWrites(node: string): readonly number[];
+  /** What the operator has asked to change, `PATCH /api/v1/nodes/a`, oldest first; questions that are asked by POST are not among it. On a real server it needs `audit`. */
+  operatorWrites(): readonly string[];
   /** Paths that anybody has asked for, with their queries. On a real server it needs `audit`. */
   asked(): readonly string[];
   close(): Promise<void>;
@@ -45,6 +47,8 @@ export interface Pool {
   readonly spec: FloatingIPPoolSpec;
   readonly status?: FloatingIPPoolStatus;
 }
+
+const isChange = (write: string): boolean => !/ \/apis\/(authentication|authorization)\.k8s\.io\//.test(write);
 
 export const openTarget = (options: TargetOptions = {}): Promise<Target> =>
   process.env.TEST_TARGET?.startsWith('cluster') ? openCluster(options) : openSimulator();
@@ -70,6 +74,11 @@ async function openSimulator(): Promise<Target> {
       simulator.requests
         .filter(({ method, path, code }) => method === 'PATCH' && path === `/api/v1/nodes/${node}` && code === 200)
         .map(({ at }) => at),
+    operatorWrites: () =>
+      simulator.requests
+        .filter(({ method, userAgent }) => method !== 'GET' && userAgent.startsWith('routedip-operator/'))
+        .map(({ method, path }) => `${method} ${path}`)
+        .filter(isChange),
     asked: () => simulator.requests.map(({ path, query }) => `${path}?${query}`),
     close: async () => {
       client.close();
@@ -106,6 +115,12 @@ async function openCluster({ audit = false }: TargetOptions): Promise<Target> {
             responseStatus?.code === 200,
         )
         .map(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp)),
+    operatorWrites: () =>
+      cluster
+        .auditLog()
+        .filter(({ verb, user }) => user.username === OPERATOR && !['get', 'list', 'watch'].includes(verb))
+        .map(({ verb, requestURI }) => `${verb.toUpperCase()} ${requestURI.replace(/\?.*/, '')}`)
+        .filter(isChange),
     asked: () => cluster.auditLog().map(({ requestURI }) => requestURI),
     close: async () => {
       client.close();
