@@ -106,8 +106,8 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     parts.waitingFor = what;
   };
 
-  const observed = observing(options, parts, { clock, log });
-  const { metrics, observers } = telemetry(VERSION, { clock, log, ...observed.pages }, parts);
+  const observed = observing(options, parts, log);
+  const { metrics, observers } = telemetry(VERSION, { clock, log }, parts);
   const traced = await traces(environment.isTraced, { version: VERSION, clock });
   opened.push(() => traced.close());
   const config = loadConfig(options.kubeconfig);

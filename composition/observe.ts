@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import type { ClusterSource } from '../actors/ports/cluster.ts';
 import type { Log } from '../actors/ports/observers.ts';
 import type { Provider } from '../actors/ports/provider.ts';
-import type { Clock } from '../actors/ports.ts';
 import { withheldIn } from '../actors/withheld.ts';
 import type { Options } from '../adapters/cli/options.ts';
 import { messageOf } from '../adapters/kubernetes/api-error.ts';
@@ -18,12 +17,12 @@ const OBSERVES = 'only observes: nothing is changed at any provider or in the cl
 /** An operator that only observes contends for nothing that another one may hold, and leaves nothing behind. */
 export const asObserver = ({ vipLease: _, ...options }: Options): Options => ({ ...options, jobs: 'memory', admission: 'off' });
 
-/** What is put in the place of a client: it is never changed, and what it holds back counts while `isOpen` says so. */
+/** What is put in the place of a client: it is never changed, and what it withholds counts while `isOpen` says so. */
 export type Shadowing = (provider: Provider, isOpen: () => boolean) => Provider;
 
 /** What the parts of an operator are given besides when it only observes; nothing when it does not. */
 export interface Observing {
-  /** Of a process in this namespace. */
+  /** For a process in this namespace. */
   readonly over: (connection: Connection, namespace: string) => Connection;
   readonly source: (source: ClusterSource) => ClusterSource;
   readonly notices: Readonly<Record<string, () => string>>;
@@ -32,33 +31,21 @@ export interface Observing {
   readonly supervisor: { readonly observes?: true };
 }
 
-const ACTS: Observing = {
-  over: (connection) => connection,
-  source: (source) => source,
-  notices: {},
-  providers: {},
-  pages: {},
-  supervisor: {},
-};
-
-export function observing(
-  { observe }: Options,
-  parts: Readonly<Parts>,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-): Observing {
-  if (!observe) return ACTS;
+export function observing({ observe }: Options, parts: Readonly<Parts>, log: Log): Observing {
+  if (!observe)
+    return { over: (connection) => connection, source: (source) => source, notices: {}, providers: {}, pages: {}, supervisor: {} };
   log.info(OBSERVES);
   const shadows = new Map<Shadow, () => boolean>();
   return {
     over: (connection, namespace) => {
-      void showOnPod(connection, namespace, clock.now(), log);
+      void showOnPod(connection, namespace, log);
       return readOnly(connection);
     },
     source: guardedSource,
     notices: { observe: () => OBSERVES },
     providers: {
       shadow: (provider, isOpen) => {
-        const shadow = shadowOf(provider, (difference) => log.info('a change is withheld', { ...difference }));
+        const shadow = shadowOf(provider);
         shadows.set(shadow, isOpen);
         return shadow.provider;
       },
@@ -68,23 +55,23 @@ export function observing(
   };
 }
 
-/** What is held back now, in the cluster's names of nodes. */
+/** What is withheld now. A node goes by its name in the cluster, a machine outside by that of its provider. */
 function changesIn(shadows: Map<Shadow, () => boolean>, { source, supervisor }: Readonly<Parts>): readonly Difference[] {
   for (const [shadow, isOpen] of shadows) if (!isOpen()) shadows.delete(shadow);
   const names = new Map([...(source?.nodes() ?? [])].map(({ node: { providerID, name } }) => [providerID, name]));
   const named = <T extends string | null>(text: T): T | string => names.get(text ?? '') ?? text;
-  const shadowed = [...shadows.keys()].flatMap(({ changes }) =>
-    changes().map(({ what, subject, from, to }) => ({ what, subject: named(subject), from: named(from), to: named(to) })),
-  );
+  const shadowed = [...shadows.keys()]
+    .flatMap(({ changes }) => changes())
+    .map(({ what, subject, from, to }) => ({ what, subject: named(subject), from: named(from), to: named(to) }));
   const records = [...(supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]);
   return [...shadowed, ...records.flatMap(withheldIn)];
 }
 
 /** Says so in a condition of the operator's own Pod, where it runs in one. */
-async function showOnPod(connection: Connection, namespace: string, now: number, log: Log): Promise<void> {
+async function showOnPod(connection: Connection, namespace: string, log: Log): Promise<void> {
   if (process.env.KUBERNETES_SERVICE_HOST === undefined) return;
   try {
-    await showObserveOnly(connection, { namespace, name: hostname() }, `the operator ${OBSERVES}`, now);
+    await showObserveOnly(connection, { namespace, name: hostname() }, `the operator ${OBSERVES}`, Date.now());
   } catch (error) {
     log.warn('the Pod does not say that it only observes', { error: messageOf(error) });
   }

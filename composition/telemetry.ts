@@ -3,7 +3,6 @@ import { moveLog } from '../actors/move-log.ts';
 import type { Log, Observer } from '../actors/ports/observers.ts';
 import type { Clock } from '../actors/ports.ts';
 import { createMetrics, type Metrics } from '../adapters/telemetry/metrics.ts';
-import type { Observing } from './observe.ts';
 import type { Parts } from './readiness.ts';
 
 export interface Telemetry {
@@ -15,7 +14,7 @@ export interface Telemetry {
 /** The metrics of an operator that is being put together: what does not stand yet is left out of a scrape. */
 export function telemetry(
   version: string,
-  { clock, log, changes }: { readonly clock: Clock; readonly log: Log } & Observing['pages'],
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
   parts: Readonly<Parts>,
 ): Telemetry {
   const metrics = createMetrics({
@@ -32,7 +31,6 @@ export function telemetry(
     failing: () => parts.supervisor?.failing() ?? {},
     groups: () => parts.supervisor?.groups() ?? [],
     objects: () => parts.writer?.shown() ?? [],
-    ...(changes && { withheld: changes }),
   });
   const shown = figures({
     recordsOf: (cell) => parts.supervisor?.recordsOf(cell) ?? null,

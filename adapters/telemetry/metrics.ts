@@ -19,7 +19,6 @@ import { type RecordSetMetrics, recordSetMetrics } from './record-set-metrics.ts
 import { type RuntimeSources, runtimeMetrics } from './runtime-metrics.ts';
 import type { Scraped } from './server.ts';
 import { turnMetrics } from './turn-metrics.ts';
-import { withheldMetrics } from './withheld-metrics.ts';
 
 /** What the metrics are read from at each scrape. */
 export interface MetricsSources extends RuntimeSources {
@@ -32,8 +31,6 @@ export interface MetricsSources extends RuntimeSources {
   readonly groups: () => readonly GroupMetricsView[];
   /** What this process shows of each object while it leads; none while it does not. */
   readonly objects: () => Iterable<ShownObject>;
-  /** What an operator that only observes holds back; absent when it does not. */
-  readonly withheld?: () => readonly { readonly what: string }[];
 }
 
 /** All series of this process. */
@@ -55,14 +52,13 @@ export interface Metrics {
 }
 
 /** The registry with everything that is counted in this process. */
-export function createMetrics({ now, records, budgets, groups, objects, withheld, ...runtime }: MetricsSources): Metrics {
+export function createMetrics({ now, records, budgets, groups, objects, ...runtime }: MetricsSources): Metrics {
   const registry = new Registry();
   processMetrics(registry);
   runtimeMetrics(registry, runtime);
   budgetMetrics(registry, budgets);
   groupMetrics(registry, groups);
   objectMetrics(registry, objects);
-  withheldMetrics(registry, withheld);
   const pools = poolMetrics();
   const recordSets = recordSetMetrics(registry);
   const calls = providerCalls();

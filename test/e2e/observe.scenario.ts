@@ -3,10 +3,13 @@ import type { Difference } from '../../machines/types.ts';
 import type { Operator } from '../support/operator.ts';
 import { type Routed, routedStage } from './routed.ts';
 import { NODE_PORT } from './routed-objects.ts';
+import type { Target } from './target.ts';
 import { Vips } from './vip-objects.ts';
 import { digitalOceanZone } from './zones.ts';
 
 const OBSERVES = { flags: ['--observe', '--dashboard-bind-addr=127.0.0.1:0', '--journal-bind-addr=127.0.0.1:0'] };
+const LEASE = 'floating-ip-pool-controller-leader-election';
+const NODES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const STALE = '203.0.113.250';
 
 const served = (operator: Operator, what: string): string =>
@@ -25,9 +28,9 @@ const rows = (plan: readonly Difference[]): readonly string[] =>
   plan.map(({ what, subject, from, to }) => `${what} ${subject}: ${from ?? '-'} > ${to ?? '-'}`).sort();
 
 /** A pool with an address on node a and a loose one, both to be published; a pool that lacks an address; a RoutedIP behind a firewall; a Service with an IPGroup. */
-async function account(world: Routed) {
+async function account(world: Routed, web = 'web', segment = '10.6.0.0/29') {
   const { stage } = world;
-  await stage.nodes('a', 'b', 'c', 'd', 'e');
+  await stage.nodes(...NODES);
   const droplet = (name: string) => [...stage.cloud.state.droplets.values()].find((each) => each.name === name)?.id ?? 0;
   const address = (dropletId?: number) => stage.cloud.addReservedIP({ region: 'nyc3', ...(dropletId && { dropletId }) }).ip;
   const [held, loose, bound] = [address(droplet('a')), address(), address()];
@@ -35,14 +38,14 @@ async function account(world: Routed) {
   zone.add({ type: 'A', name: 'www', data: STALE, ttl: 60 });
   await world.addFirewall();
   await world.setClass('floating');
-  await world.service('shop', ['a', 'b', 'c', 'd', 'e']);
+  await world.service('shop', NODES);
   const vips = new Vips(stage);
-  await vips.group('observed', '10.6.0.0/29');
+  await world.put({ apiVersion: 'paas.org/v1', kind: 'IPGroup', metadata: { name: `of-${web}` }, spec: { segment, excludedIPs: [] } });
   await world.put({
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { name: 'web', namespace: 'default' },
-    spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ name: 'web', port: 80 }] },
+    metadata: { name: web, namespace: 'default' },
+    spec: { type: 'LoadBalancer', selector: { app: web }, ports: [{ name: 'web', port: 80 }] },
   });
   await stage.pool('ingress', {
     ips: [held, loose],
@@ -56,6 +59,13 @@ async function account(world: Routed) {
   return { stage, vips, zone, droplet, held, loose, bound, writes };
 }
 
+/** Who holds the Lease, and under which term. */
+const leaseOf = async ({ client }: Target): Promise<unknown> => {
+  const ref = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', namespace: 'routedip-operator', name: LEASE };
+  const { metadata, spec } = await client.get(ref);
+  return [metadata.annotations, (spec as { readonly holderIdentity?: string } | undefined)?.holderIdentity];
+};
+
 export const observeScenarios = () =>
   describe('an operator that only observes', () => {
     const { routed } = routedStage({ audit: true });
@@ -65,15 +75,16 @@ export const observeScenarios = () =>
       const { stage, vips, zone, droplet, held, loose, bound, writes } = await account(world);
       let operator = await stage.start(OBSERVES);
       const expected = (moved: readonly RegExp[] = []): readonly RegExp[] => [
-        /^allocate 10\.6\.0\.0: - > Service default\/web$/,
-        new RegExp(`^assign ${loose}: - > [b-e]$`),
-        new RegExp(`^assign ${bound}: - > [b-e]$`),
-        /^create a new address: - > FloatingIPPool default\/lacking$/,
+        /^allocate 10\.6\.0\.0: - > vip\/default\/web$/,
+        new RegExp(`^assign ${loose}: - > [b-f]$`),
+        new RegExp(`^assign ${bound}: - > [b-f]$`),
+        /^create a new address: - > pool\/default\/lacking$/,
         ...moved,
-        /^open [b-e]: - > firewall edge$/,
+        /^open [b-f]: - > firewall edge$/,
         new RegExp(`^open tcp/${NODE_PORT}: - > firewall edge$`),
-        new RegExp(`^publish A www\\.example\\.com: (-|${STALE}) > (${held}|${loose})$`),
-        new RegExp(`^publish A www\\.example\\.com: (-|${STALE}) > (${held}|${loose})$`),
+        new RegExp(`^publish A www\\.example\\.com: - > ${held}$`),
+        new RegExp(`^publish A www\\.example\\.com: - > ${loose}$`),
+        new RegExp(`^withdraw A www\\.example\\.com: ${STALE} > -$`),
       ];
       const plans = async (wanted: readonly RegExp[]): Promise<void> => {
         let last: readonly string[] = [];
@@ -88,13 +99,12 @@ export const observeScenarios = () =>
       await plans(expected());
       expect(operator.log.filter(({ observeOnly }) => observeOnly !== true)).toEqual([]);
       expect((await operator.metrics('/readyz')).text).toContain('observe: only observes');
-      expect((await operator.metrics()).text).toMatch(/^routedip_withheld_changes\{what="open"\} 2$/m);
       expect(await (await fetch(`${served(operator, 'dashboard')}/api/about`)).json()).toMatchObject({ observes: true });
       const asked = (await (await fetch(`${served(operator, 'journal')}/plan`)).json()) as { differences: readonly Difference[] };
       expect(rows(asked.differences)).toEqual(rows(await planOf(operator)));
 
       await stage.notReady('a');
-      const moves = new RegExp(`^move ${held}: a > [b-e]$`);
+      const moves = new RegExp(`^move ${held}: a > [b-f]$`);
       await plans(expected([moves]));
       operator.kill('SIGKILL');
       await operator.exited;
@@ -125,5 +135,33 @@ export const observeScenarios = () =>
       expect(world.firewall().nodes).toEqual([stage.heldBy(bound)]);
       expect(stage.heldBy(loose)).toBe(to);
       expect(stage.heldBy(held)).not.toBe('a');
+      expect(writes()).toEqual(expect.arrayContaining(['AssignRoutedIP', 'AddPort', 'POST /apis/paas.org/v1/ips']));
+    });
+
+    test('looks on beside one that acts: it disturbs nothing, and plans nothing that is done', async () => {
+      const world = routed();
+      const { stage, held, bound, vips } = await account(world, 'other', '10.7.0.0/29');
+      const acting = await stage.start();
+      await stage.until('the pool has both', async () => (await stage.getPool('ingress')).status?.activeIPs === 2);
+      await world.stable('shop');
+      await vips.listing('other', '10.7.0.0');
+      const leader = await leaseOf(stage.target);
+      const observer = await stage.start(OBSERVES);
+      const leads = () => observer.log.some(({ msg }) => msg === 'leads');
+      await stage.until('it decides', leads);
+      const plansNothing = () => stage.until('it plans nothing', async () => leads() && (await planOf(observer)).length === 0);
+      await plansNothing();
+
+      await stage.notReady('a');
+      await stage.until('it is elsewhere', async () => (await stage.activeOn('ingress', held)) !== null && stage.heldBy(held) !== 'a');
+      await world.service('late', NODES, [{ name: 'http', port: 80, targetPort: 80, nodePort: NODE_PORT + 1 }]);
+      await world.routedIP('late');
+      const late = await world.stable('late');
+      await plansNothing();
+      expect([stage.assigns(held).length, stage.assigns(bound).length, stage.assigns(late).length]).toEqual([1, 1, 1]);
+      expect(await leaseOf(stage.target)).toEqual(leader);
+      expect(world.changes().filter((change) => change === 'CreateRoutedIP')).toHaveLength(2);
+      for (const { log } of [acting, observer]) expect(log.filter(({ level }) => level === 'error')).toEqual([]);
+      expect(acting.log.filter(({ msg }) => msg === 'leads')).toHaveLength(1);
     });
   });
