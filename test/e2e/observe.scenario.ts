@@ -1,5 +1,7 @@
+import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import type { Difference } from '../../machines/types.ts';
+import { addPod } from '../../simulator/kubernetes/cluster.ts';
 import type { Operator } from '../support/operator.ts';
 import { type Routed, routedStage } from './routed.ts';
 import { NODE_PORT } from './routed-objects.ts';
@@ -7,7 +9,25 @@ import type { Target } from './target.ts';
 import { Vips } from './vip-objects.ts';
 import { digitalOceanZone } from './zones.ts';
 
-const OBSERVES = { flags: ['--observe', '--dashboard-bind-addr=127.0.0.1:0', '--journal-bind-addr=127.0.0.1:0'] };
+const NAMESPACE = 'routedip-observer';
+const FLAGS = ['--observe', `--namespace=${NAMESPACE}`, '--dashboard-bind-addr=127.0.0.1:0', '--journal-bind-addr=127.0.0.1:0'];
+
+/** One that only observes, under its own roles, in a Pod of its own. */
+async function observe({ stage }: Routed): Promise<Operator> {
+  const { client } = stage.target;
+  const kubeconfig = await stage.target.observerKubeconfig();
+  await addPod(client, { name: hostname(), namespace: NAMESPACE, node: 'a', labels: {} }).catch(() => undefined);
+  return stage.start({ kubeconfig, flags: FLAGS, env: { KUBERNETES_SERVICE_HOST: '127.0.0.1' } });
+}
+
+const OWN_CONDITION = `PATCH /api/v1/namespaces/${NAMESPACE}/pods/${hostname()}/status`;
+
+/** What the Pod says of its operator. */
+async function conditionOfPod({ client }: Target): Promise<unknown> {
+  const { status } = await client.get({ apiVersion: 'v1', kind: 'Pod', namespace: NAMESPACE, name: hostname() });
+  const { conditions = [] } = (status ?? {}) as { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+  return conditions.find(({ type }) => type === 'routedip.io/ObserveOnly')?.status;
+}
 const LEASE = 'floating-ip-pool-controller-leader-election';
 const NODES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const STALE = '203.0.113.250';
@@ -73,7 +93,7 @@ export const observeScenarios = () =>
     test('decides all and writes nothing; a crash changes nothing of that; without the flag it does all of it', async () => {
       const world = routed();
       const { stage, vips, zone, droplet, held, loose, bound, writes } = await account(world);
-      let operator = await stage.start(OBSERVES);
+      let operator = await observe(world);
       const expected = (moved: readonly RegExp[] = []): readonly RegExp[] => [
         /^allocate 10\.6\.0\.0: - > vip\/default\/web$/,
         new RegExp(`^assign ${loose}: - > [b-f]$`),
@@ -108,7 +128,7 @@ export const observeScenarios = () =>
       await plans(expected([moves]));
       operator.kill('SIGKILL');
       await operator.exited;
-      operator = await stage.start(OBSERVES);
+      operator = await observe(world);
       await plans(expected([moves]));
 
       // Somebody else does one of them, and something else with another one.
@@ -119,9 +139,11 @@ export const observeScenarios = () =>
         const plan = rows(await planOf(operator));
         return !plan.some((row) => row.startsWith(`assign ${loose}`) || row.endsWith(` > ${loose}`));
       });
-      expect(writes()).toEqual([]);
+      await stage.until('its Pod says so', async () => (await conditionOfPod(stage.target)) === 'True');
       expect(await operator.stop()).toBe(0);
-      expect(writes()).toEqual([]);
+      // Each process says so of its own Pod.
+      expect(writes()).toEqual([OWN_CONDITION, OWN_CONDITION]);
+      expect(stage.target.observerRefusals()).toEqual([]);
       expect(operator.log.filter(({ level }) => level === 'error')).toEqual([]);
 
       await stage.start();
@@ -146,7 +168,7 @@ export const observeScenarios = () =>
       await world.stable('shop');
       await vips.listing('other', '10.7.0.0');
       const leader = await leaseOf(stage.target);
-      const observer = await stage.start(OBSERVES);
+      const observer = await observe(world);
       const leads = () => observer.log.some(({ msg }) => msg === 'leads');
       await stage.until('it decides', leads);
       const plansNothing = () => stage.until('it plans nothing', async () => leads() && (await planOf(observer)).length === 0);
