@@ -152,7 +152,9 @@ describe('what a release consists of', () => {
   test('is counted in SHA256SUMS', () => {
     const lines = asset('SHA256SUMS').trim().split('\n');
     expect(lines).toEqual(
-      [ARCHIVE, 'bundle-webhook.yaml', 'bundle.yaml', 'crds.yaml', 'observer.yaml', 'routedip.yaml'].map((name) => `${sumOf(name)}  ${name}`),
+      [ARCHIVE, 'bundle-webhook.yaml', 'bundle.yaml', 'crds.yaml', 'observer.yaml', 'routedip.yaml'].map(
+        (name) => `${sumOf(name)}  ${name}`,
+      ),
     );
   });
 

@@ -136,6 +136,9 @@ export const observeScenarios = () =>
       await stage.notReady('a');
       const moves = new RegExp(`^move ${held}: a > [b-f]$`);
       await plans(expected([moves]));
+      // With pauses of 100 ms between tries it would have been tried again long since.
+      const tries = operator.log.filter(({ msg, what }) => msg === 'a change is withheld' && what === 'create');
+      expect([tries.length, operator.log.filter(({ msg }) => msg === 'a job failed')]).toEqual([1, []]);
       operator.kill('SIGKILL');
       await operator.exited;
       operator = await observe(world);
