@@ -201,4 +201,24 @@ export const observeScenarios = () =>
       for (const { log } of [acting, observer]) expect(log.filter(({ level }) => level === 'error')).toEqual([]);
       expect(acting.log.filter(({ msg }) => msg === 'leads')).toHaveLength(1);
     });
+
+    test('runs no Job of a class, and says which would be the first', async () => {
+      const world = routed();
+      const { stage } = world;
+      await stage.nodes('a');
+      await world.service('shop', ['a']);
+      await world.service('kept', ['a']);
+      const template = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'platform', image: 'x' }] } } };
+      const templates = { updateRoutedIP: template, updateFirewall: template };
+      await world.setClass('by-jobs', { className: 'example.com/by-jobs', ...templates });
+      await world.routedIP('shop', { className: 'example.com/by-jobs' });
+      await world.routedIP('kept', { className: 'example.com/by-jobs', routedIP: '203.0.113.77' });
+      const kube = stage.target.operatorWrites().length;
+      const operator = await observe(world);
+      const wanted = ['create a new address: - > rip/default/shop', 'run job find: - > rip/default/kept/ip/203.0.113.77'];
+      await stage.until('it says so', async () => rows(await planOf(operator)).join() === wanted.join());
+      await stage.until('its Pod says so', async () => (await conditionOfPod(stage.target)) === 'True');
+      expect(stage.target.operatorWrites().slice(kube)).toEqual([OWN_CONDITION]);
+      expect(operator.log.filter(({ msg }) => msg === 'a change is withheld')).toHaveLength(2);
+    });
   });
