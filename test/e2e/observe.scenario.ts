@@ -4,7 +4,7 @@ import type { Difference } from '../../machines/types.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { Operator } from '../support/operator.ts';
 import { type Routed, routedStage } from './routed.ts';
-import { NODE_PORT } from './routed-objects.ts';
+import { HTTP, NODE_PORT } from './routed-objects.ts';
 import type { Target } from './target.ts';
 import { Vips } from './vip-objects.ts';
 import { digitalOceanZone } from './zones.ts';
@@ -40,6 +40,7 @@ async function conditionOfPod({ client }: Target): Promise<unknown> {
 }
 const LEASE = 'floating-ip-pool-controller-leader-election';
 const NODES = ['a', 'b', 'c', 'd', 'e', 'f'];
+const OTHER_PORT = { ...HTTP, nodePort: NODE_PORT + 1 };
 const STALE = '203.0.113.250';
 
 const served = (operator: Operator, what: string): string =>
@@ -191,7 +192,7 @@ export const observeScenarios = () =>
 
       await stage.notReady('a');
       await stage.until('it is elsewhere', async () => (await stage.activeOn('ingress', held)) !== null && stage.heldBy(held) !== 'a');
-      await world.service('late', NODES, [{ name: 'http', port: 80, targetPort: 80, nodePort: NODE_PORT + 1 }]);
+      await world.service('late', NODES, [OTHER_PORT]);
       await world.routedIP('late');
       const late = await world.stable('late');
       await plansNothing();
@@ -207,7 +208,7 @@ export const observeScenarios = () =>
       const { stage } = world;
       await stage.nodes('a');
       await world.service('shop', ['a']);
-      await world.service('kept', ['a']);
+      await world.service('kept', ['a'], [OTHER_PORT]);
       const template = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'platform', image: 'x' }] } } };
       const templates = { updateRoutedIP: template, updateFirewall: template };
       await world.setClass('by-jobs', { className: 'example.com/by-jobs', ...templates });
