@@ -52,13 +52,14 @@ export class Ailment {
     const turns = (former?.turns ?? 0) + 1;
     this.#failing = { at, error, turns };
     const stack = thrown instanceof Error ? thrown.stack : undefined;
-    if (former?.error !== error) this.#log.error('a turn failed', { cell, at, error, stack });
-    if (turns === PAUSES_MS.length) this.#log.error('a cell whose turns fail is tried at a slow pace from now on', { cell, at, error });
+    if (former?.error !== error) this.#log.error('a turn failed', { cell, reason: at, error, stack });
+    if (turns === PAUSES_MS.length)
+      this.#log.error('a cell whose turns fail is tried at a slow pace from now on', { cell, reason: at, error });
   }
 
   succeeded(): void {
     if (this.#failing && this.#isSlow)
-      this.#log.info('a cell whose turns failed goes on', { cell: this.#cell, after: this.#failing.turns });
+      this.#log.info('a cell whose turns failed goes on', { cell: this.#cell, count: this.#failing.turns });
     this.#failing = null;
   }
 

@@ -220,7 +220,7 @@ export class Cells {
       claimsChanged: (claims) => this.#claimsChanged(claims),
       unheard: (cell, envelope) => (this.#all.get(cell.id) === cell ? Promise.resolve() : this.deliver(envelope)),
       halted: (cell, why) => {
-        log.warn('a cell halted', { cell, why });
+        log.warn('a cell halted', { cell, reason: why });
         if (!this.#stopped) this.#ports.halted(why);
       },
     };

@@ -50,7 +50,7 @@ async function add(queue: string, jobs: readonly NewJob[], { queues, log }: Disp
     await queues.queue(queue).add(jobs);
     return jobs.map(({ id }) => id);
   } catch (error) {
-    log.warn('jobs could not be queued yet', { queue, jobs: jobs.length, error: String(error) });
+    log.warn('jobs could not be queued yet', { queue, count: jobs.length, error: String(error) });
     return [];
   }
 }
@@ -79,7 +79,7 @@ function send(command: SendCommand, { deliver, arrived, log }: DispatchPorts): v
   deliver({ to: command.to, event, sender: { actor: command.actor, id: command.id } }).then(
     () => arrived(command.actor, command.id),
     (error) => {
-      if (!(error instanceof Unreachable)) log.error('a send failed', { from: command.actor, to: command.to, error: String(error) });
+      if (!(error instanceof Unreachable)) log.error('a send failed', { sender: command.actor, actor: command.to, error: String(error) });
     },
   );
 }

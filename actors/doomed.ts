@@ -13,7 +13,7 @@ export interface DoomedPorts {
 /** Whether the job is not to be run any more, since whoever runs it ends: said once. */
 export function isDoomed(queue: string, { id, deaths }: ActiveJob, { log, observers = [] }: DoomedPorts): boolean {
   if (deaths < MOST_DEATHS) return false;
-  log.error('a job is given up: the processes that ran it ended', { queue, job: id, deaths });
+  log.error('a job is given up: the processes that ran it ended', { queue, job: id, count: deaths });
   for (const observer of observers) observer.jobGivenUp?.(labelOf(queue));
   return true;
 }

@@ -1,6 +1,6 @@
 import { type ActorId, FINALIZER } from '../machines/types.ts';
 import { Looks } from './looks.ts';
-import { actorOf, isRoutedIP } from './pools.ts';
+import { actorOf, isRoutedIP, objectOf } from './pools.ts';
 import type { ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { Log } from './ports/observers.ts';
 import type { Clock } from './ports.ts';
@@ -42,7 +42,10 @@ export class Guards {
       // Another one may have got its name meanwhile.
       if (this.#wanted.get(id) === object) this.#wanted.delete(id);
     } catch (error) {
-      this.#ports.log.warn('a RoutedIP could not be guarded yet; nothing is done for it before', { routedIP: id, error: String(error) });
+      this.#ports.log.warn('a RoutedIP could not be guarded yet; nothing is done for it before', {
+        object: objectOf(id),
+        error: String(error),
+      });
       this.#ports.clock.after(AGAIN_MS, () => this.#writes.request(id));
     }
   }

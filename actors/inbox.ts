@@ -82,7 +82,7 @@ export class Inbox {
     for (const overdue of await this.#waits.overdue(this.#resumed())) {
       const { actor, key, commandId, kind } = overdue;
       if (kind === 'job' && (await this.#goesOn(overdue))) continue;
-      log.warn('what was waited for did not come in time', { actor, key, kind });
+      log.warn('what was waited for did not come in time', { actor, awaited: `${kind} ${key}` });
       if (kind === 'timer') void this.#hear({ to: actor, event: { type: key }, fence: { key, commandId } });
       else resume(actor);
     }
@@ -108,7 +108,7 @@ export class Inbox {
     this.#waits.putOff(commandId, afterMs);
     clock.after(afterMs, () => {
       if (cells.stopped || !this.#waitingOf(awaited)) return;
-      log.warn('what was set aside is asked for again', { actor, key, times });
+      log.warn('what was set aside is asked for again', { actor, awaited: `job ${key}`, attempt: times });
       resume(actor);
     });
   }

@@ -1,9 +1,8 @@
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { ActorId } from '../machines/types.ts';
-import { cellOf } from './charts.ts';
 import { coalesced } from './coalesced.ts';
 import { contextOf, isDrift, isPlannedMove, isServing, nodeLost } from './losses.ts';
-import { kindOf } from './pools.ts';
+import { objectOf } from './pools.ts';
 import type { Log, MoveStep, Observer, SavedTurn, Transition } from './ports/observers.ts';
 import type { Clock } from './ports.ts';
 
@@ -129,8 +128,3 @@ function refused({ was, now }: Step): Told | null {
 const lossOf = (lost: Loss | null): readonly Told[] => (lost ? [{ step: 'lost', fields: { ...lost } }] : []);
 
 const addressOf = (actor: ActorId): string => actor.slice(actor.lastIndexOf('/') + 1);
-
-const objectOf = (actor: ActorId): string => {
-  const [, namespace, name] = cellOf(actor).split('/');
-  return `${kindOf(actor)} ${namespace}/${name}`;
-};

@@ -15,6 +15,7 @@ import { serviceOf } from '../machines/service.ts';
 import { type ActorId, type Address, type BoundAddress, FINALIZER, fieldsOf, MOVE_TO, type ObservedAddress } from '../machines/types.ts';
 import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
 import { isNameKey } from '../machines/zone.ts';
+import { cellOf } from './charts.ts';
 import { addressesIn, Claims, type ClaimsPorts, registryFor, restoredAddress } from './claims.ts';
 import { Groups } from './groups.ts';
 import type { OperatorCredentials } from './operator-credentials.ts';
@@ -35,6 +36,12 @@ export const actorOf = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'nam
 
 /** The kind of the object that an actor stands for. */
 export const kindOf = (id: ActorId): string => Object.keys(PARTS).find((kind) => id.startsWith(`${PARTS[kind]}/`)) ?? '';
+
+/** That object, as the log names it. */
+export const objectOf = (id: ActorId): string => {
+  const [, namespace, name] = cellOf(id).split('/');
+  return `${kindOf(id)} ${namespace}/${name}`;
+};
 
 export const isPool = (id: ActorId): boolean => id.startsWith('pool/') || isRoutedIP(id);
 export const isRoutedIP = (id: ActorId): boolean => id.startsWith('rip/');

@@ -8,7 +8,7 @@ import { isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { inSlices } from './ports/in-slices.ts';
-import type { Log } from './ports/observers.ts';
+import { type Log, objectName } from './ports/observers.ts';
 import type { Clock, Json } from './ports.ts';
 
 /** Changes of one moment are shown as one. */
@@ -96,7 +96,7 @@ export class PolicyProjector {
     if (guards === isGuarded || (users.length > 0 && isGuarded)) return;
     // Somebody may have come to use it since its users were counted.
     if (!guards && this.#isUsed(policy)) return;
-    const { uid, name } = policy.ref;
+    const { uid } = policy.ref;
     const former = this.#refused.get(uid);
     if (former && clock.monotonic() - former.at < REFUSED_MS) return;
     const done = guards ? writer.guard(policy.ref) : writer.unguard(policy.ref);
@@ -104,7 +104,7 @@ export class PolicyProjector {
       () => this.#refused.delete(uid),
       (error: unknown) => {
         const text = String(error);
-        if (text !== former?.text) log.warn('a class could not be guarded, or let go', { name, error: text });
+        if (text !== former?.text) log.warn('a class could not be guarded, or let go', { object: objectName(policy.ref), error: text });
         if (error instanceof Unreachable) return;
         this.#refused.set(uid, { text, at: clock.monotonic() });
         clock.after(REFUSED_MS, this.request);

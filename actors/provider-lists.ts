@@ -158,6 +158,11 @@ export class ProviderLists {
     return Object.fromEntries(refusals.flatMap(([name, why]) => (why === null ? [] : [[name, why]])));
   }
 
+  /** The keys of all that were read, or are being read. */
+  get names(): Iterable<string> {
+    return new Set([...this.#lists.keys(), ...this.#reading.keys()]);
+  }
+
   /** It was read, or is being read. */
   has(name: string): boolean {
     return this.#lists.has(name) || this.#reading.has(name);

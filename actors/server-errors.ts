@@ -33,7 +33,7 @@ export class ServerErrors {
 
   /** Answers how soon the job is to run again, and what people are to know from now on that it waits for; null for nothing new. */
   note(
-    { commandId, job, actor }: { readonly commandId: string; readonly job: string; readonly actor: string },
+    { commandId, job: jobName, actor }: { readonly commandId: string; readonly job: string; readonly actor: string },
     { isAnswered, message }: Unreachable,
   ): { readonly afterMs: number; readonly waits: Finding | null } {
     const [first, table] = [AGAIN_MS[this.#pace][0], AGAIN_MS[this.#pace]];
@@ -45,7 +45,7 @@ export class ServerErrors {
     this.#keep(commandId, { times: times + 1, since: begun, isTold: isTold || isNews });
     const afterMs = table[Math.min(times + 1, table.length) - 1] ?? first;
     if (!isNews) return { afterMs, waits: null };
-    this.#log.warn('the API server fails a job, which is tried again', { job, actor, error: message });
+    this.#log.warn('the API server fails a job, which is tried again', { job: commandId, jobName, actor, error: message });
     return { afterMs, waits: { reason: SERVER_ERROR.reason, message: `${SERVER_ERROR.text}: ${message}` } };
   }
 

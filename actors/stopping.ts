@@ -20,10 +20,10 @@ export async function part(
   for (const { what, until, run } of partings) {
     const leftMs = Math.max(0, Math.floor(begunAt + until * graceMs - clock.monotonic()));
     const isOver = await within(leftMs, clock, async () => run(leftMs)).catch((error: unknown) => {
-      log.warn('a stop goes on in spite of an error', { what, error: String(error) });
+      log.warn('a stop goes on in spite of an error', { awaited: what, error: String(error) });
       return true;
     });
-    if (!isOver) log.warn('a stop no longer waits', { what, leftMs });
+    if (!isOver) log.warn('a stop no longer waits', { awaited: what, durationMs: leftMs });
   }
 }
 

@@ -25,6 +25,7 @@ import { Standing } from './standing.ts';
 import { type Parting, part } from './stopping.ts';
 import { StoreHealth } from './store-health.ts';
 import { Terms } from './terms.ts';
+import { unreadAccounts } from './unread-accounts.ts';
 import { type VipKinds, Vips } from './vip/vips.ts';
 import { Workers } from './workers.ts';
 
@@ -184,7 +185,7 @@ export class Supervisor {
         this.#workers.tend();
       },
       lost: (reason) => {
-        this.#ports.log.warn('leads no longer', { reason });
+        this.#ports.log.warn('leads no longer', { message: reason });
         if (!this.#stopping) this.#ports.writer.forget();
         this.#terms.lost();
       },
@@ -226,6 +227,12 @@ export class Supervisor {
   /** Why the addresses of providers could not be read yet since this process leads, by key; none while another one leads. */
   unreadProviders(): Readonly<Record<string, string>> {
     return this.#terms.leader?.lists.refused() ?? {};
+  }
+
+  /** How many accounts of each provider could not be read when that was last tried; none while another process leads. */
+  unreadAccounts(): ReadonlyMap<string, number> {
+    const { leader } = this.#terms;
+    return leader ? unreadAccounts(leader) : new Map();
   }
 
   /** What is wrong with the way in which the store is set up. */

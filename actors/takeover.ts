@@ -29,7 +29,7 @@ export async function loadCells(ports: TakeoverPorts, term: number): Promise<Cel
     if (!stored) continue;
     const read = usable(id, stored, ports.charts);
     if ('why' in read)
-      ports.log.warn('stored records are set aside and rebuilt from the status and the provider', { cell: id, why: read.why });
+      ports.log.warn('stored records are set aside and rebuilt from the status and the provider', { cell: id, message: read.why });
     const cell = 'why' in read ? await rebuild(id, stored, ports, term) : read.cell;
     if (cell) cells.set(id, cell);
   }

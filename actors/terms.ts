@@ -286,7 +286,7 @@ export class Terms {
       const memory = withUnheard(leader.memory(), clock.now(), this.#unsettledMs());
       return writeMemory(rememberedInDoubtUntil(memory, until), this.#ports, under, unread);
     }
-    log.warn('the stored records are out of date, and are rebuilt from what is shown', { stored, decided });
+    log.warn('the stored records are out of date, and are rebuilt from what is shown', { term: decided, storedTerm: stored });
     await rebuildCells(this.#ports, under);
     return null;
   }
@@ -310,7 +310,7 @@ export class Terms {
     if (!this.#isCurrent(round)) return;
     this.#takingOverSince = null;
     this.#openedAt = clock.monotonic();
-    log.info('leads', { term: leader.term, cells: leader.cells.size, begins: beginning, from: written ? 'memory' : 'store' });
+    log.info('leads', { term: leader.term, cells: leader.cells.size, begins: beginning, records: written ? 'memory' : 'store' });
     this.#ports.opened(leader);
   }
 

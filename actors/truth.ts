@@ -38,8 +38,11 @@ export async function readUntilKnown(
       return await provider.listRoutedIPs({ purpose: 'confirm' });
     } catch (error) {
       failed(error instanceof Error ? error.message : String(error));
-      const fields = { provider: key, attempt, error: String(error) };
-      log.warn('the addresses of a provider could not be read yet; nothing is decided before', fields);
+      log.warn('the addresses of a provider could not be read yet; nothing is decided before', {
+        provider: key,
+        attempt,
+        error: String(error),
+      });
       await new Promise<void>((resolve) => clock.after(Math.min(1000 * attempt, LONGEST_PAUSE_MS), resolve));
     }
   }

@@ -1,5 +1,5 @@
 import type { Finding } from '../machines/types.ts';
-import type { Log } from './ports/observers.ts';
+import { type Log, objectName } from './ports/observers.ts';
 import type { Clock } from './ports.ts';
 import type { Watched } from './watchdog.ts';
 
@@ -28,7 +28,7 @@ export class WatchdogLog {
 
   /** Why it is not served is another thing than before; null when it is. */
   changed(object: Watched, before: Finding | null, after: Finding | null): void {
-    const name = nameOf(object);
+    const name = objectName(object.ref);
     if (before?.reason === after?.reason) return;
     if (before) this.#untold.get(before.reason)?.delete(name);
     if (after) this.#untold.set(after.reason, (this.#untold.get(after.reason) ?? new Map<string, string>()).set(name, after.message));
@@ -45,7 +45,7 @@ export class WatchdogLog {
   write(): void {
     for (const [reason, all] of this.#untold) if (all.size > 0 && this.#mayTell(reason)) this.#tell(reason, [...all]);
     if (this.#served.length > 0)
-      this.#log.info('objects are served again', { count: this.#served.length, first: this.#served.slice(0, LINES) });
+      this.#log.info('objects are served again', { count: this.#served.length, objects: this.#served.slice(0, LINES) });
     this.#served = [];
   }
 
@@ -57,20 +57,18 @@ export class WatchdogLog {
     return true;
   }
 
-  #tell(reason: string, all: readonly (readonly [name: string, why: string])[]): void {
+  #tell(reason: string, all: readonly (readonly [name: string, message: string])[]): void {
     this.#untold.delete(reason);
     const window = this.#windows.get(reason);
     const isFew = all.length + (window?.lines ?? 0) <= LINES;
-    if (isFew) for (const [name, why] of all) this.#log.warn('an object is not served', { object: name, reason, why });
+    if (isFew) for (const [name, message] of all) this.#log.warn('an object is not served', { object: name, reason, message });
     else
       this.#log.warn('objects are not served', {
         count: all.length,
         reason,
-        why: all[0]?.[1],
-        first: all.slice(0, LINES).map(([name]) => name),
+        message: all[0]?.[1],
+        objects: all.slice(0, LINES).map(([name]) => name),
       });
     if (window) window.lines += isFew ? all.length : LINES;
   }
 }
-
-const nameOf = ({ ref: { kind, namespace, name } }: Watched): string => [kind, namespace, name].filter((part) => part !== '').join('/');

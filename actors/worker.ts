@@ -12,7 +12,7 @@ import type { Outage } from './outage.ts';
 import { namespacesFor, ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
-import type { JobObserver, JobRun, Log, Observer, Probe } from './ports/observers.ts';
+import type { JobObserver, JobRun, Log, LogFields, Observer, Probe } from './ports/observers.ts';
 import type { Fence, Prepaid, Provider } from './ports/provider.ts';
 import type { ActiveJob, Consumer, JobQueue, JobStep, NewJob, Queues } from './ports/queues.ts';
 import type { GroupAddresses } from './ports/vip.ts';
@@ -166,14 +166,17 @@ interface Where {
   readonly ports: RunPorts;
 }
 
+/** As the log names it. */
+const jobIn = ({ commandId: job, job: jobName, actor }: JobData): LogFields => ({ job, jobName, actor });
+
 async function stepAfter(error: unknown, run: Pick<Run, 'active' | 'prepaid'>, { queue, tools, ports }: Where): Promise<Ran> {
   const { active } = run;
   if (error instanceof Unreachable) return hinderedByServer(error, active, ports);
-  const { job, actor, commandId } = active.data as unknown as JobData;
-  if (error instanceof Fenced) ports.log.info('a job was not sent', { job, actor, reason: error.message });
+  const data = active.data as unknown as JobData;
+  if (error instanceof Fenced) ports.log.info('a job was not sent', { ...jobIn(data), error: error.message });
   const hindered = hinderedBy(error, run, isCurrent(queue, tools, ports));
   if (!hindered) return fail(error, active, ports);
-  if (hindered.step.kind === 'done') ports.errors.ended(commandId);
+  if (hindered.step.kind === 'done') ports.errors.ended(data.commandId);
   else await tellRecovered(active, active.progress, ports).catch(() => undefined);
   return hindered;
 }
@@ -206,8 +209,8 @@ function fail(error: unknown, active: ActiveJob, ports: RunPorts): Promise<Ran> 
   const data = active.data as unknown as JobData;
   const failure = failureOf(error);
   const { kind, message, unknownOutcome } = failure;
-  if (failure.withheld) ports.log.info('a change is withheld', { ...failure.withheld, actor: data.actor });
-  else ports.log.warn('a job failed', { job: data.job, actor: data.actor, kind, error: message, unknownOutcome });
+  if (failure.withheld) ports.log.info('a change is withheld', { ...jobIn(data), message });
+  else ports.log.warn('a job failed', { ...jobIn(data), reason: kind, error: message, unknownOutcome });
   return end(active, { error: failure }, ports);
 }
 
@@ -325,7 +328,7 @@ async function report(
     const age = clock.monotonic() - renewedAt;
     // A renewal may still come of a lock that seems to have run out just now.
     if (age >= 2 * durationMs) {
-      log.warn('an outcome is not told: the job is not ours any more', { job: name, actor });
+      log.warn('an outcome is not told: the job is not ours any more', jobIn(data));
       return { step: DONE, outcome: 'stale' };
     }
     try {
@@ -334,7 +337,7 @@ async function report(
       return { step: DONE, outcome: 'error' in outcome ? 'error' : 'success' };
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
-      log.warn('an outcome could not be queued yet', { job: name, actor, attempt, error: error.message });
+      log.warn('an outcome could not be queued yet', { ...jobIn(data), attempt, error: error.message });
       await new Promise<void>((resolve) => clock.after(Math.min(200 * attempt, 2000), resolve));
     }
   }

@@ -125,9 +125,13 @@ async function policiesIn({ connection, clock, log, stopping }: AdmissionContext
 async function checkPolicies(connection: Connection, log: Log): Promise<void> {
   try {
     const bound = await isPolicyBound(connection, IP_POLICY);
-    if (bound === null) log.info('may not look whether the policy about IPs is installed', { policy: IP_POLICY });
-    if (bound === false) log.warn('nobody judges who writes IPs: apply deploy/vip-admission-policies.yaml', { policy: IP_POLICY });
+    if (bound === null)
+      log.info('may not look whether the policy about IPs is installed', { object: `ValidatingAdmissionPolicy ${IP_POLICY}` });
+    if (bound === false)
+      log.warn('nobody judges who writes IPs: apply deploy/vip-admission-policies.yaml', {
+        object: `ValidatingAdmissionPolicy ${IP_POLICY}`,
+      });
   } catch (error) {
-    log.warn('cannot tell whether writes of IPs are judged', { policy: IP_POLICY, error: String(error) });
+    log.warn('cannot tell whether writes of IPs are judged', { object: `ValidatingAdmissionPolicy ${IP_POLICY}`, error: String(error) });
   }
 }

@@ -21,7 +21,7 @@ export function memory({ clock, log, lockDurationMs }: MemoryContext): JobParts 
   const own = endableClock(clock);
   const budgets = new Map<string, MemoryBudget>();
   const queues = memoryQueues(own, {
-    failed: (queue, title, error) => log.error('a job ended in a defect', { queue, job: title, error: error.message, stack: error.stack }),
+    failed: (queue, title, error) => log.error('a job ended in a defect', { queue, title, error: error.message, stack: error.stack }),
     ...(lockDurationMs !== undefined && { lockDurationMs }),
   });
   return {

@@ -75,7 +75,7 @@ async function dashboard(address: string, { jobsWritable }: Options, token: stri
     now: () => clock.now(),
     hide: (json) => secrets.hideIn(json),
   });
-  log.info('serves the dashboard', { url: served.url, ...(board && { jobs: `${served.url}/jobs` }) });
+  log.info('serves the dashboard', { url: served.url, ...(board && { jobsUrl: `${served.url}/jobs` }) });
   return { observers: [served.observer], close: async () => void (await Promise.all([served.close(), board?.close()])) };
 }
 

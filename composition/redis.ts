@@ -19,14 +19,14 @@ export interface RedisContext {
 
 /** Records and jobs in Redis. Connects by itself, and again whenever it has to. */
 export function redis({ address, prefix, clock, log, lockDurationMs }: RedisContext): JobParts {
-  const link = redisLink({ ...address, prefix, name: 'routedip', onTrouble: (message) => log.warn('trouble with Redis', { message }) });
+  const link = redisLink({ ...address, prefix, name: 'routedip', onTrouble: (error) => log.warn('trouble with Redis', { error }) });
   const queues = bullQueues({
     link: { redis: link.redis, call: (what, run) => link.call(what, run) },
     connectPatient: () => patientClient({ ...address, prefix, name: 'routedip-jobs' }),
     prefix,
     recordsKey: recordsKey(prefix),
     clock,
-    onTrouble: (message) => log.warn('trouble with the job queues', { message }),
+    onTrouble: (error) => log.warn('trouble with the job queues', { error }),
     ...(lockDurationMs !== undefined && { lockDurationMs }),
   });
   const store = redisStore({ link, prefix });

@@ -28,6 +28,7 @@ export function telemetry(
     budgets: () => parts.budgets?.() ?? [],
     caches: () => parts.source?.caches() ?? [],
     unserved: () => parts.supervisor?.unserved() ?? [],
+    unreadAccounts: () => parts.supervisor?.unreadAccounts() ?? new Map(),
     failing: () => parts.supervisor?.failing() ?? {},
     groups: () => parts.supervisor?.groups() ?? [],
     objects: () => parts.writer?.shown() ?? [],

@@ -15,7 +15,17 @@ import type {
   RoutedIPSubject,
 } from './jobs.ts';
 import { isPaused } from './marks.ts';
-import { type Acquiring, isCreating, isPrimed, lacks, listed, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
+import {
+  type Acquiring,
+  isCreating,
+  isPrimed,
+  isShort,
+  listed,
+  NOT_ACQUIRING,
+  type PoolContext,
+  type PoolSettings,
+  spare,
+} from './pool.ts';
 import { staff } from './pool-members.ts';
 import { cloudOf, isPrivate } from './provider-key.ts';
 import type { Address, JobFailure } from './types.ts';
@@ -104,7 +114,7 @@ export const intend = ({ room, ...context }: PoolContext): Next =>
   acquiring({ ...context, ...(room && { room: { isGranted: false } }) }, { intending: true, ...begins(context) });
 
 /** People have paused it since, or it has what it wants, or whoever has taken over has not been told yet what is wanted now: nothing was sent, and nothing is. */
-export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !lacks(context) || !isPrimed(context);
+export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !isShort(context) || !isPrimed(context);
 /** Its class is another one since: what one provider listed tells nothing of what another one makes. */
 export const isOthersIntent = (context: PoolContext, { provider }: CreateIntent): boolean =>
   (provider ?? createdAt(context)) !== providerOf(context);
@@ -199,7 +209,7 @@ export const failAcquiring =
     const attempts = context.acquiring.attempts + 1;
     const settled = !failure.unknownOutcome && inDoubtUntil === null && unpublished === null;
     const until = renewed && isUntilChanged(failure) ? at : at + backoffMs(backoff, failure, attempts);
-    const isNone = settled && unclear.length === 0 && !lacks(context);
+    const isNone = settled && unclear.length === 0 && !isShort(context);
     const failed = isNone ? NOT_FAILED : { failure, attempts, until };
     const left = isLeftInDoubt(context, failure, at) ? ({ othersCreate: true } as const) : {};
     return acquiring(context, { intending: false, ...begins(context), ...failed, ...(settled && { intent: null }), ...left });

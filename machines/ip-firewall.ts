@@ -50,6 +50,19 @@ export const policyMatters = (context: AddressContext, event: AnyAddressEvent): 
 /** The wait is for a firewall, of which the policy now says something else. */
 export const endsFirewallWait = (context: AddressContext, event: AnyAddressEvent): boolean =>
   policyMatters(context, event) && isOfFirewall(context.failure) && context.retiring === null && goesOn(context);
+/** The same, once its node may hold it again: the policy was changed while it could not. */
+export const endsFirewallWaitOn = (context: AddressContext, event: AnyAddressEvent): boolean =>
+  event.type === 'NODE_OBSERVED' &&
+  event.name === context.elected?.name &&
+  event.eligible &&
+  !context.eligible &&
+  isOfFirewall(context.failure) &&
+  context.retiring === null &&
+  context.known &&
+  lacksPorts(context);
+/** Something is needed that is not known to be open. */
+const lacksPorts = ({ policy, open, elected }: AddressContext): boolean =>
+  elected !== null && portsOn(policy, elected.name).some((port) => open?.firewall !== policy.firewall || !open?.ports.includes(port));
 const isOfFirewall = (failure: JobFailure | null): boolean => failure?.reason !== undefined && failure.reason !== 'RoutedIPJobFailed';
 /** A Job said that what it was asked for can never work; the templates or the RoutedIP are others since. */
 export const endsJobWait = (context: AddressContext, event: AnyAddressEvent): boolean =>

@@ -92,6 +92,7 @@ export const ipMachine = (settings: AddressSettings) => {
         opensNothingMore: asks((context) => !walls.opens(context) && ip.confirmedHere(context)),
         policyMatters: asks(walls.policyMatters),
         endsFirewallWait: asks(walls.endsFirewallWait),
+        endsFirewallWaitOn: asks(walls.endsFirewallWaitOn),
         endsJobWait: asks(walls.endsJobWait),
         endsJobWaitAndRetires: asks((context, event) => walls.endsJobWait(context, event) && ip.isRetiring(context)),
         isForced: asks(ip.isForced),
@@ -337,7 +338,11 @@ export const ipMachine = (settings: AddressSettings) => {
             ],
           },
           on: {
-            NODE_OBSERVED: [{ guard: 'losesNodeAndMayMove', target: 'Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
+            NODE_OBSERVED: [
+              { guard: 'losesNodeAndMayMove', target: 'Unassigned', actions: 'noteNode' },
+              { guard: 'endsFirewallWaitOn', target: 'Electing', actions: 'noteNode' },
+              { actions: 'noteNode' },
+            ],
             ADDRESS_OBSERVED: [
               { guard: 'reappears', target: 'Unassigned', actions: 'learn' },
               { guard: 'differsAndSettled', actions: 'question' },

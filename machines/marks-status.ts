@@ -1,6 +1,6 @@
 import { isPaused, type Move, type NotedMarks, PAUSED } from './marks.ts';
 import type { PoolContext } from './pool.ts';
-import { isPrimed, lacks, wanted } from './pool.ts';
+import { isPrimed, isShort, wanted } from './pool.ts';
 import type { AddressView, PoolView } from './pool-view.ts';
 import { type Address, type Finding, MOVE_TO, type ObjectEvent } from './types.ts';
 
@@ -33,7 +33,7 @@ export function awaitsResume(view: PoolView): Finding | null {
   const { context, addresses } = view;
   if (!isPaused(context)) return null;
   const waits = wanted(context).flatMap((address) => waitsFor(context, address, addresses[address]) ?? []);
-  const all = isPrimed(context) && lacks(context) ? [...waits, 'addresses are to be created'] : waits;
+  const all = isPrimed(context) && isShort(context) ? [...waits, 'addresses are to be created'] : waits;
   return all.length > 0 ? { reason: 'Paused', message: `${all.join('; ')}; nothing is done about it before ${PAUSED} is taken off` } : null;
 }
 

@@ -9,6 +9,7 @@ import { refusedNow } from './operator-credentials.ts';
 import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, type Room, wanted } from './pool.ts';
 import { forgetRefusals, staff } from './pool-members.ts';
 import { hasBegun } from './quota.ts';
+import { withReverts } from './reverts.ts';
 import { servingStandings } from './serving-nodes.ts';
 import { standings } from './standings.ts';
 import type { Candidate, ObservedAddress, ObservedNode, ProviderID } from './types.ts';
@@ -62,7 +63,16 @@ function takeSpec(before: PoolContext, event: SpecObserved): Next {
   const named = nameOwner || known.nameOwner ? { nameOwner: nameOwner ?? null } : {};
   const isOther = context.exposed && (isPaused(before) || JSON.stringify(spec.exposes) !== JSON.stringify(before.spec?.exposes));
   const query = isOther ? null : known.query;
-  const observed = { ...known, ...named, generation: event.generation, spec, conflicts, error: null, acquiring, query };
+  const observed = {
+    ...withReverts(known, spec, event.generation),
+    ...named,
+    generation: event.generation,
+    spec,
+    conflicts,
+    error: null,
+    acquiring,
+    query,
+  };
   // What kept an address from being created is no trouble any more once none is missing.
   return next(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
 }

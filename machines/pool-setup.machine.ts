@@ -14,6 +14,7 @@ import * as pool from './pool.ts';
 import type { AnyPoolEvent } from './pool-events.ts';
 import * as facts from './pool-facts.ts';
 import * as members from './pool-members.ts';
+import * as reverts from './reverts.ts';
 
 type OfType<T extends AnyPoolEvent['type']> = Extract<AnyPoolEvent, { type: T }>;
 
@@ -76,6 +77,7 @@ export const poolSetup = (settings: PoolSettings) => {
       notePublished: on('xstate.done.actor.publish', (context, { output }) => acquire.published(context, output)),
       reuse: always(acquire.reuse),
       disown: always(acquire.disown),
+      waitAfterRevert: always(reverts.waitAfterRevert(settings)),
       conclude: always(acquire.conclude),
       giveBack: always(members.giveBack),
       lookUp: always(acquire.lookUp),
@@ -116,7 +118,8 @@ export const poolSetup = (settings: PoolSettings) => {
       ),
       lacksAddress: asks(pool.lacksAddress),
       isOfferedAnew: asks((context, event) => event.type === 'GROUP_OBSERVED' && groups.isOfferedAnew(context, event)),
-      hasSpare: asks((context) => pool.asksForAddress(context) && pool.spare(context) !== null),
+      hasSpare: asks((context) => pool.hasSpare(context) && !reverts.mustWait(context)),
+      mustWait: asks((context) => pool.hasSpare(context) && reverts.mustWait(context)),
       hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
       hasIntent: asks((context) => pool.isCreating(context.acquiring) && !pool.awaitsLookUp(context)),
       mustConclude: asks((context) => acquire.mustConclude(context) && !pool.awaitsLookUp(context)),

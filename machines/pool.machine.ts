@@ -152,6 +152,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
                   { guard: 'hasIntent', target: 'Reconciling', actions: 'lookUp' },
                   { guard: 'hasSpare', target: 'Publishing', actions: 'reuse' },
                   { guard: 'lacksAddress', target: 'Intending', actions: 'intend' },
+                  { guard: 'mustWait', target: 'CoolOff', actions: 'waitAfterRevert' },
                 ],
               },
               Intending: {

@@ -70,6 +70,8 @@ export interface PoolContext {
   readonly room?: Room | null;
   /** Addresses that this pool created, wanted or not: used again before another is created. */
   readonly created: readonly Address[];
+  /** How often in a row its spec lost addresses that it was given; 0 or absent for never. */
+  readonly reverts?: number;
   readonly remembered: Readonly<Record<Address, Remembered>>;
   /** The machines on which addresses served that were started anew since, until it is heard where they are; null or absent for none. */
   readonly stood?: Readonly<Record<Address, ProviderID>> | null;
@@ -277,10 +279,18 @@ export const isPrimed = (context: PoolContext): boolean =>
 export const queryIn = ({ match, exposes }: PoolSpec): string =>
   exposes ? serviceQueryOf(exposes.service.namespace, exposes.service.name) : queryOf(match);
 
-/** The addresses that the spec asks for: those it lists, up to the number it wants, with those just published. */
-export const listed = memo(({ spec, acquiring }: PoolContext): readonly Address[] =>
+/** The addresses that the spec names, with those just published. */
+const named = memo(({ spec, acquiring }: PoolContext): readonly Address[] =>
   spec ? [...new Set([...spec.ips, ...acquiring.published])] : [],
 );
+
+/** The addresses that the spec names, and those that it lost since the operator had added them there: they serve on, as far as its number reaches, until it names them again. */
+export const listed = memo((context: PoolContext): readonly Address[] => {
+  const { created, reverts = 0, acquiring } = context;
+  if (reverts === 0) return named(context);
+  const unnamed = acquiring.intent === null ? null : acquiring.unpublished;
+  return [...new Set([...named(context), ...created.filter((address) => address !== unnamed)])];
+});
 
 export const wanted = memo((context: PoolContext): readonly Address[] =>
   listed(context)
@@ -294,13 +304,20 @@ export const isRemembering = ({ remembered }: PoolContext): boolean => Object.ke
 /** The family of the addresses that the pool is to keep on nodes: of those it lists, which are of one, or of those it creates. */
 export const familyServed = ({ spec }: PoolContext): Family => (spec?.ips[0] ? familyOf(spec.ips[0]) : 4);
 
-export const lacks = (context: PoolContext): boolean => listed(context).length < (context.spec?.desired ?? 0);
+/** Its spec names fewer addresses than it wants. */
+export const lacks = (context: PoolContext): boolean => named(context).length < (context.spec?.desired ?? 0);
+
+/** The same, and none is left that it could name: one is to be created. */
+export const isShort = (context: PoolContext): boolean => listed(context).length < (context.spec?.desired ?? 0);
 
 /** An address is to be created. None is for a Service to which it could not be led: one that is attached to nothing costs money. */
 export const lacksAddress = (context: PoolContext): boolean => asksForAddress(context) && hasRoom(context);
 
 /** The same, if its namespace may keep one more. */
-export const asksForAddress = (context: PoolContext): boolean => mayCreate(context) && leadsSomewhere(context);
+export const asksForAddress = (context: PoolContext): boolean => isShort(context) && mayAdd(context);
+
+/** An address may be added to those that the spec names. */
+const mayAdd = (context: PoolContext): boolean => mayCreate(context) && leadsSomewhere(context);
 
 export const hasRoom = ({ room }: Pick<PoolContext, 'room'>): boolean => !room || room.isGranted;
 
@@ -333,9 +350,12 @@ export const isCreating = ({ intent, unclear, givenBack }: Acquiring): boolean =
 
 /** An address of ours that the spec lost, e.g. when a manifest was applied again. */
 export const spare = (context: PoolContext): Address | null => {
-  const named = new Set(listed(context));
-  return context.created.find((address) => !named.has(address)) ?? null;
+  const names = new Set(named(context));
+  return context.created.find((address) => !names.has(address)) ?? null;
 };
+
+/** One of them is to be named again. */
+export const hasSpare = (context: PoolContext): boolean => mayAdd(context) && spare(context) !== null;
 
 /** Records were lost, and statuses remember several creations: they are looked up one after the other, since each list tells of one new address. */
 export const awaitsLookUp = (context: PoolContext): boolean =>

@@ -161,6 +161,7 @@ export function poolError({ error, acquiring }: PoolContext): string | null {
   if (acquiring.unclear.length > 0) {
     return `creating new ip with provider: its outcome is unknown, and ${acquiring.unclear.join(', ')} are new: list the one that belongs to this pool in spec.ips, and delete the others`;
   }
+  if (acquiring.failure?.reason === 'SpecReverted') return acquiring.failure.message;
   return acquiring.failure ? `creating new ip with provider: ${acquiring.failure.message}` : null;
 }
 

@@ -135,6 +135,8 @@ export interface JobFailure {
     /** A Job that works on the address, or on the firewall, did not do it; of kind Invalid: and will not before its class, or what it is asked for, changes. */
     | 'RoutedIPJobFailed'
     | 'FirewallJobFailed'
+    /** Somebody else keeps the list into which the operator writes. */
+    | 'SpecReverted'
     /** The operator lacks a right in its own cluster: nothing was done. */
     | 'Forbidden'
     /** It only observes: nothing was sent. */

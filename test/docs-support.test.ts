@@ -43,6 +43,8 @@ const wrongs = (text: string): readonly string[] => {
     ['kubectl 1.21 or newer', `${kubernetes} in`],
     ['Helm 3', `${helm}: lint`],
     ['Prometheus', `of ${pinned('checks', 'github.com/prometheus/prometheus')},`],
+    ['Flux, and others that wait by kstatus', `cli-utils ${pinned('health', 'sigs.k8s.io/cli-utils')};`],
+    ['Argo CD', `gopher-lua ${pinned('health', 'github.com/yuin/gopher-lua')},`],
   ];
   return told.flatMap(([first, ...words]) =>
     words.flatMap((each) => (row(text, first).includes(each) ? [] : [`${row(text, first)}: ${each}`])),

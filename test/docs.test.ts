@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { LOG_KEYS } from '../actors/ports/observers.ts';
 import { failureReason } from '../machines/failure.ts';
 import * as recordSetReasons from '../machines/record-set-reasons.ts';
 import type { ErrorKind } from '../machines/types.ts';
@@ -194,6 +195,13 @@ describe('docs/conditions.md', () => {
     const lost = texts.map(plain).filter((text) => text.length > 12 && !page.includes(text));
     expect(lost).toEqual([]);
   });
+});
+
+test('docs/operations.md tells of every key of the log, and of no other', () => {
+  const [, section = ''] = read('docs/operations.md').split('\n### Keys of the log\n');
+  const rows = (section.split('\n### ')[0] ?? '').split('\n').filter((line) => line.startsWith('| `'));
+  const told = rows.flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, key = '']) => key));
+  expect(told.sort()).toEqual(['level', 'time', 'msg', ...LOG_KEYS].sort());
 });
 
 describe('docs/at-3-am.md', () => {

@@ -1,4 +1,4 @@
-import type { JobName } from '../../machines/jobs.ts';
+import type { JobName, ObjectRef } from '../../machines/jobs.ts';
 import type { ActorId } from '../../machines/types.ts';
 import type { ActorRecord } from '../ports.ts';
 
@@ -68,8 +68,8 @@ export interface MoveStep {
   readonly actor: ActorId;
   /** When the turn began that made it, ms since the epoch. The turn is saved by now. */
   readonly at: number;
-  /** What the log says of it: `object`, `address`, `term`, `from`, `to`, `reason` and the like. */
-  readonly fields: Readonly<Record<string, unknown>>;
+  /** What the log says of it. */
+  readonly fields: LogFields;
 }
 
 export interface Observer {
@@ -86,13 +86,30 @@ export interface JobObserver {
   jobRan(run: JobRun): void;
 }
 
+/** Every key that a line of the log may bear besides `level`, `time` and `msg`, for people who look for it or have something count it. docs/operations.md says what each means. */
+export const LOG_KEYS = [
+  ...(['object', 'objects', 'address', 'from', 'to', 'nodes', 'ports', 'namespace', 'provider'] as const),
+  ...(['reason', 'message', 'error', 'stack'] as const),
+  ...(['durationMs', 'retryInMs', 'attempt', 'count'] as const),
+  ...(['term', 'storedTerm', 'begins', 'records', 'cells', 'holder', 'lease', 'aheadMs', 'runId'] as const),
+  ...(['cell', 'actor', 'sender', 'event', 'awaited'] as const),
+  ...(['job', 'jobName', 'title', 'queue', 'unknownOutcome'] as const),
+  ...(['path', 'labelSelector', 'fieldSelector', 'api', 'url', 'jobsUrl', 'names', 'admission', 'observeOnly', 'signal'] as const),
+] as const;
+
+export type LogFields = { readonly [key in (typeof LOG_KEYS)[number]]?: unknown };
+
 /** Constant message, then fields. */
 export interface Log {
-  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
 }
+
+/** An object as the log names it: `RoutedIP web/shop`, `IPGroup edge`. */
+export const objectName = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>): string =>
+  `${kind} ${namespace === '' ? name : `${namespace}/${name}`}`;
 
 /** Named places at which a crash is survivable. Tests end the process there; in production nobody listens. */
 export type KillPoint = 'beforeWrite' | 'afterWrite' | 'afterDispatch' | 'beforeSend' | 'beforeReplyRead' | 'afterReply';

@@ -1,5 +1,6 @@
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { InvalidGroup, ParsedGroup } from '../../machines/segment.ts';
+import { withStalled } from '../../machines/stalled.ts';
 import type { Condition } from '../../machines/types.ts';
 import type { IPGroupObject } from '../../machines/vip.ts';
 import { coalesced } from '../coalesced.ts';
@@ -66,7 +67,7 @@ export class GroupProjector {
       ref,
       generation,
       status: { ...countsOf(view.figures), observedGeneration: generation },
-      conditions: [readyOf(view)],
+      conditions: withStalled([readyOf(view)]),
       annotated: {},
       addresses: [],
       events: events.filter(({ message }) => !before.includes(message)),

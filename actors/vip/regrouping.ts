@@ -52,7 +52,8 @@ export class Regrouping {
         leaderFence(this.#ports, `IP ${name}`, () => this.#groups().length > 0),
       );
     } catch (error) {
-      if (!(error instanceof Fenced)) log.warn('an IP could not be given the label of its IPGroup yet', { ip: name, error: String(error) });
+      if (!(error instanceof Fenced))
+        log.warn('an IP could not be given the label of its IPGroup yet', { object: `IP ${name}`, error: String(error) });
     }
   }
 

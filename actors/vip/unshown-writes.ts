@@ -46,7 +46,7 @@ export class UnshownWrites implements Observer {
     this.#cancel = clock.after(SHOWN_MS, () => {
       this.#cancel = null;
       if (this.#shown(actor) !== before) return;
-      log.warn('the watch of Services does not show what was written: it is taken up again', { actor, afterMs: SHOWN_MS });
+      log.warn('the watch of Services does not show what was written: it is taken up again', { actor, durationMs: SHOWN_MS });
       source.renew();
     });
   }

@@ -8,7 +8,7 @@ import { cloneOfVirtualIP } from '../../machines/virtual-ip-surroundings.ts';
 import type { Cells } from '../cells.ts';
 import { Looks } from '../looks.ts';
 import type { MigrationWriter, Place } from '../ports/migration.ts';
-import type { Log } from '../ports/observers.ts';
+import { type Log, objectName } from '../ports/observers.ts';
 import type { Clock } from '../ports.ts';
 import { lookAround } from './look-around.ts';
 import { isVirtualIP, type ObservedVips } from './observed.ts';
@@ -109,7 +109,10 @@ export class VirtualIPDesk {
       const around = await lookAround(reader, vip, { ip, groups });
       if (this.#isOpen && seen.virtualIPs.get(key) === vip) this.#tell(key, { type: 'VIRTUAL_IP_OBSERVED', vip, around });
     } catch (error) {
-      log.warn('a VirtualIP could not be looked at', { vip: key, error: error instanceof Error ? error.message : String(error) });
+      log.warn('a VirtualIP could not be looked at', {
+        object: objectName(vip.ref),
+        error: error instanceof Error ? error.message : String(error),
+      });
       clock.after(AGAIN_MS, () => this.changed(key));
     }
   }

@@ -6,7 +6,7 @@ import { Fenced } from '../errors.ts';
 import { Looks } from '../looks.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { MigrationWriter } from '../ports/migration.ts';
-import type { Log, Observer, Transition } from '../ports/observers.ts';
+import { type Log, type Observer, objectName, type Transition } from '../ports/observers.ts';
 import { type LeaderFencePorts, leaderFence } from './leader-fence.ts';
 
 export interface VirtualIPProjectorPorts extends LeaderFencePorts {
@@ -68,7 +68,7 @@ export class VirtualIPProjector implements Observer {
       if (error instanceof Fenced) return;
       const { count, told } = this.#failures.get(key) ?? { count: 0, told: null };
       const text = count < 2 ? null : String(error);
-      if (text !== told) log.warn('the status of a VirtualIP could not be written yet', { vip: key, error: text });
+      if (text !== told) log.warn('the status of a VirtualIP could not be written yet', { object: objectName(ref), error: text });
       this.#failures.set(key, { count: count + 1, told: text });
       clock.after(AGAIN_MS[Math.min(count, AGAIN_MS.length - 1)] ?? 0, () => this.show(key));
     }

@@ -121,7 +121,7 @@ export class Accounts implements ProviderDirectory {
     for (const tell of before?.unused ?? []) tell();
     this.#entries.set(need.key, after);
     const { unread, facts } = after.known;
-    if (!unread) this.#options.log.info('the means of a provider have changed', { provider: need.key, missing: facts.missing });
+    if (!unread) this.#options.log.info('the means of a provider have changed', { provider: need.key, message: facts.missing });
     return true;
   }
 

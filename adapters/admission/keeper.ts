@@ -102,7 +102,10 @@ class CertificateKeeper implements Keeper {
     if (data === null) return false;
     const first = await store.write(data, stored?.version ?? null);
     if (first)
-      this.#options.log.info('the webhook’s certificate is renewed', { step: renewal.kind, ...('why' in renewal && { why: renewal.why }) });
+      this.#options.log.info('the webhook’s certificate is renewed', {
+        reason: renewal.kind,
+        ...('why' in renewal && { message: renewal.why }),
+      });
     return true;
   }
 

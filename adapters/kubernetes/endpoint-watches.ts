@@ -83,7 +83,7 @@ export class EndpointWatches {
       .then((best) => {
         if (best === this.#api) return;
         this.#api = best;
-        log.info('endpoints of Services are read from another API', { api: best.apiVersion, kind: best.kind });
+        log.info('endpoints of Services are read from another API', { api: `${best.apiVersion} ${best.kind}` });
         this.slices.renew();
       })
       .catch((error: unknown) => {

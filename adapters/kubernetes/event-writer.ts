@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ClusterEvent } from '../../actors/ports/cluster.ts';
+import { objectName } from '../../actors/ports/observers.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
 import { type BackoffTable, backoff } from './backoff.ts';
@@ -113,7 +114,7 @@ export class EventWriter {
       (error: unknown): Announced => {
         if (error instanceof ServerUnreachable) throw error;
         if (isConflict(error)) return 'known';
-        log.warn('an event was refused', { namespace: about.namespace, reason: event.reason, error: messageOf(error) });
+        log.warn('an event was refused', { object: objectName(about), reason: event.reason, error: messageOf(error) });
         return 'refused';
       },
     );
@@ -144,7 +145,10 @@ export class EventWriter {
     if (this.#queue.length > MOST) {
       const dropped = this.#queue.shift();
       if (dropped !== undefined) dropped.queued = false;
-      this.#options.log.warn('an event was dropped', { reason: dropped?.report.event.reason });
+      this.#options.log.warn('an event was dropped', {
+        object: dropped && objectName(dropped.report.about),
+        reason: dropped?.report.event.reason,
+      });
     }
     this.#lane.request();
   }
@@ -156,7 +160,7 @@ export class EventWriter {
       } catch (error) {
         if (error instanceof ServerUnreachable) throw error;
         const { about, event } = told.report;
-        this.#options.log.warn('an event was refused', { namespace: about.namespace, reason: event.reason, error: messageOf(error) });
+        this.#options.log.warn('an event was refused', { object: objectName(about), reason: event.reason, error: messageOf(error) });
       }
       told.queued = false;
       told.writtenAt = this.#options.clock.now();

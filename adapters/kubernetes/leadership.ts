@@ -160,7 +160,7 @@ export class LeaseElection implements Leadership {
     this.#holdUntil(sentAt);
     if (this.#stopped || this.#leading) return;
     this.#leading = true;
-    this.#options.log.info('leading', { identity: this.identity });
+    this.#options.log.info('leading', { holder: this.identity });
     this.#tell((listener) => listener.acquired());
   }
 
@@ -241,7 +241,7 @@ export class LeaseElection implements Leadership {
     const ahead = aheadMs(lease, clock.now(), clock.monotonic() - this.#readAt);
     if (holder === this.identity || holder === this.#differsFrom || Math.abs(ahead) < TOLD_SKEW_MS) return;
     this.#differsFrom = holder;
-    log.warn('the clocks differ', { holder, aheadSeconds: Math.round(ahead / 1000) });
+    log.warn('the clocks differ', { holder, aheadMs: Math.round(ahead) });
   }
 
   #keep(lease: Lease | null): void {
@@ -266,7 +266,7 @@ export class LeaseElection implements Leadership {
     this.#cancelDeadline();
     if (!this.#leading) return;
     this.#leading = false;
-    this.#options.log.warn('leading no longer', { reason });
+    this.#options.log.warn('leading no longer', { message: reason });
     this.#tell((listener) => listener.lost(reason));
   }
 

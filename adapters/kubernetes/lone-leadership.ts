@@ -38,7 +38,7 @@ export class LoneLeadership implements Leadership {
     }
     if (this.#released) return;
     const holder = this.#lease === null ? '' : holderOf(this.#lease);
-    this.#options.log.warn('leading without an election: no other replica may run', holder === '' ? {} : { leaseHolder: holder });
+    this.#options.log.warn('leading without an election: no other replica may run', holder === '' ? {} : { holder });
     listener.acquired();
   }
 

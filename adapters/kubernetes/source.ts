@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterListener, ClusterSource, PoolObject } from '../../actors/ports/cluster.ts';
 import { inSlices } from '../../actors/ports/in-slices.ts';
+import { objectName } from '../../actors/ports/observers.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { EvacuatedNode } from '../../machines/types.ts';
 import { messageOf } from './api-error.ts';
@@ -10,7 +11,7 @@ import type { Follower } from './follower.ts';
 import { KindWatches } from './kind-watches.ts';
 import { type Controller, kindOf, kindsOf } from './kinds.ts';
 import { type Cause, Pace } from './pace.ts';
-import { keyOf, type SeenNode, type SeenObject } from './trim.ts';
+import type { SeenNode, SeenObject } from './trim.ts';
 
 export interface SourceOptions extends ClusterWatchesOptions {
   /** Whose kinds are watched. */
@@ -39,8 +40,6 @@ interface Watched {
   readonly object: PoolObject;
   readonly follower: Follower;
 }
-
-const nameOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${keyOf(namespace, name)}`;
 
 const isPolicy = ({ ref }: PoolObject): boolean => kindOf(ref.kind).role === 'policy';
 
@@ -154,7 +153,7 @@ export class KubernetesSource implements ClusterSource, Seen {
       this.#tell((listener) => listener.policyObserved?.(object));
       return;
     }
-    const name = nameOf(object.ref);
+    const name = objectName(object.ref);
     const follower = this.#watched.get(name)?.follower ?? this.#follow(name, object);
     follower.follow(object);
     this.#watched.set(name, { object, follower });
@@ -180,7 +179,7 @@ export class KubernetesSource implements ClusterSource, Seen {
       this.#tell((listener) => listener.policyGone?.(ref));
       return;
     }
-    const name = nameOf(ref);
+    const name = objectName(ref);
     this.#watched.get(name)?.follower.release();
     this.#watched.delete(name);
     this.#facts.forget(name);

@@ -1,6 +1,6 @@
 import { Fenced, Refused, SERVER_ERROR, Unreachable } from '../../actors/errors.ts';
 import type { ClusterEvent, ClusterWriter, HolderEffect, HolderMark, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
-import type { Log } from '../../actors/ports/observers.ts';
+import { type Log, type LogFields, objectName } from '../../actors/ports/observers.ts';
 import { TurnGate } from '../../actors/ports/turn-gate.ts';
 import type { Clock } from '../../actors/ports.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
@@ -16,7 +16,6 @@ import { Lane, type Pace } from './lane.ts';
 import { NodeAnnotations, type Wanted } from './node-annotations.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { Seen } from './source.ts';
-import { keyOf } from './trim.ts';
 import { withinBytes } from './within-bytes.ts';
 
 export interface WriterTimings {
@@ -125,7 +124,7 @@ export class KubernetesWriter implements ClusterWriter {
     // Until somebody changes the object it is tried again at its own slow pace.
     if (desk.refusal?.generation !== projection.generation) desk.status.request();
     if (!partial) this.#annotate(desk, projection);
-    const told = tellDegraded(this.#options.log, { kind: ref.kind, object: nameOf(ref), before, after: desk.conditions });
+    const told = tellDegraded(this.#options.log, { kind: ref.kind, object: objectName(ref), before, after: desk.conditions });
     for (const event of [...events, ...told]) this.#events.report(ref, event);
   }
 
@@ -141,7 +140,7 @@ export class KubernetesWriter implements ClusterWriter {
 
   /** Whose status the API server refuses for what the object is, for people; null for nobody's. */
   refused(): string | null {
-    const refusals = [...this.#desks.values()].flatMap(({ ref, refusal }) => (refusal ? `${nameOf(ref)}: ${refusal.why}` : []));
+    const refusals = [...this.#desks.values()].flatMap(({ ref, refusal }) => (refusal ? `${objectName(ref)}: ${refusal.why}` : []));
     return refusals.length === 0 ? null : `the status of ${refusals.length} cannot be written, such as that of ${refusals[0]}`;
   }
 
@@ -211,9 +210,8 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   async announce(owner: ObjectRef, event: ClusterEvent): Promise<void> {
-    const pool = keyOf(owner.namespace, owner.name);
     const { log } = this.#options;
-    const fields = { pool, reason: event.reason, message: event.message };
+    const fields: LogFields = { object: objectName(owner), reason: event.reason, message: event.message };
     let outcome: Announced | 'unreachable' = 'unreachable';
     try {
       outcome = await this.#events.announce(owner, event);
@@ -320,7 +318,7 @@ export class KubernetesWriter implements ClusterWriter {
 
   #laneOf(ref: ObjectRef, what: string, action: string, run: () => Promise<void>): Lane {
     const refused = (error: unknown): void => this.#events.report(ref, refusalOf(error, action, what));
-    return this.#lane({ what, object: nameOf(ref), run: () => this.#inGate(run), refused });
+    return this.#lane({ what, object: objectName(ref), run: () => this.#inGate(run), refused });
   }
 
   async #inGate(run: () => Promise<void>): Promise<void> {
@@ -349,11 +347,12 @@ export class KubernetesWriter implements ClusterWriter {
       },
       failed: (error, retryInMs) => {
         const causes = error instanceof AggregateError ? error.errors : [error];
-        const fields = { object, error: textOf(causes[0]), retryInMs: Math.round(retryInMs) };
+        const text = textOf(causes[0]);
+        const fields: LogFields = { object, error: text, retryInMs: Math.round(retryInMs) };
         // What stays refused until somebody changes something is said once.
-        if (said === fields.error && isInvalid(causes[0])) log.debug(`${what} not written`, fields);
+        if (said === text && isInvalid(causes[0])) log.debug(`${what} not written`, fields);
         else log.warn(`${what} not written`, fields);
-        said = fields.error;
+        said = text;
         if (causes.some(isServerError)) failsSince ??= clock.monotonic();
         const isLong = !isTold && failsSince !== null && clock.monotonic() - failsSince >= this.#timings.toldAfterMs;
         const refusal = causes.find((cause) => isForbidden(cause) || isInvalid(cause) || (isLong && isServerError(cause)));
@@ -369,8 +368,6 @@ export class KubernetesWriter implements ClusterWriter {
 const isServerError = (cause: unknown): boolean => cause instanceof Unreachable && cause.isAnswered;
 
 const lanesOf = ({ status, nodes, finalizer }: Desk): readonly Lane[] => [status, nodes, finalizer].filter((lane) => lane !== null);
-
-const nameOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${keyOf(namespace, name)}`;
 
 const textOf = (error: unknown): string => {
   const text = messageOf(error);

@@ -1,5 +1,5 @@
 import { type DestinationStream, pino } from 'pino';
-import type { Log } from '../../actors/ports/observers.ts';
+import type { Log, LogFields } from '../../actors/ports/observers.ts';
 import { visible } from '../../machines/visible.ts';
 import type { Redaction } from './redaction.ts';
 
@@ -9,13 +9,10 @@ interface LogOptions {
   /** Everything printed passes through it: messages, fields, stacks. */
   readonly redaction: Redaction;
   /** Fields of every line; none, when absent. */
-  readonly base?: Readonly<Record<string, unknown>> | undefined;
+  readonly base?: LogFields | undefined;
   /** Where lines go, each written at once; standard output when absent. */
   readonly destination?: DestinationStream;
 }
-
-/** Keys that every line bears already: a field of that name would be there twice. */
-const RESERVED: ReadonlySet<string> = new Set(['level', 'time', 'msg']);
 
 /** A log of JSON lines: level as a word, ISO time, the fields, the message. Lines are written before the call returns, so none is lost when the process ends. */
 export function createLog({ debug, redaction, base, destination }: LogOptions): Log {
@@ -33,12 +30,8 @@ export function createLog({ debug, redaction, base, destination }: LogOptions): 
   );
   const print =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
-      if (logger.isLevelEnabled(level)) logger[level](unreserved(redaction.plain(fields)), redaction.hide(message));
+    (message: string, fields: LogFields = {}): void => {
+      if (logger.isLevelEnabled(level)) logger[level](redaction.plain(fields), redaction.hide(message));
     };
   return { debug: print('debug'), info: print('info'), warn: print('warn'), error: print('error') };
-}
-
-function unreserved(fields: unknown): object {
-  return Object.fromEntries(Object.entries(fields ?? {}).map(([key, value]) => [RESERVED.has(key) ? `${key}_` : key, value]));
 }

@@ -26,6 +26,8 @@ export interface RuntimeSources {
   readonly caches: () => readonly CacheSync[];
   /** Objects that are not served as they are now; none while another process leads. */
   readonly unserved: () => readonly { readonly kind: string; readonly reason: string; readonly count: number }[];
+  /** By provider: accounts that could not be read when that was last tried. */
+  readonly unreadAccounts: () => ReadonlyMap<string, number>;
   /** Cells whose turns fail again and again, by what they fail at. */
   readonly failing: () => Readonly<Record<string, number>>;
 }
@@ -56,7 +58,9 @@ export function runtimeMetrics(registry: Registry, sources: RuntimeSources): voi
   registerStanding(registry, sources);
 }
 
-function registerStanding(registry: Registry, { unserved, failing }: Pick<RuntimeSources, 'unserved' | 'failing'>): void {
+type Standing = Pick<RuntimeSources, 'unserved' | 'unreadAccounts' | 'failing'>;
+
+function registerStanding(registry: Registry, { unserved, unreadAccounts, failing }: Standing): void {
   const registers = [registry];
   new Gauge({
     name: 'routedip_objects_unserved',
@@ -66,6 +70,16 @@ function registerStanding(registry: Registry, { unserved, failing }: Pick<Runtim
     collect() {
       this.reset();
       for (const { kind, reason, count } of unserved()) this.set({ kind, reason }, count);
+    },
+  });
+  new Gauge({
+    name: 'routedip_providers_unread',
+    help: 'Accounts of a provider whose addresses could not be read when that was last tried.',
+    labelNames: ['provider'] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const [provider, count] of unreadAccounts()) this.set({ provider }, count);
     },
   });
   new Gauge({

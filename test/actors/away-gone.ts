@@ -24,7 +24,7 @@ export const GONE: readonly Story[] = [
       world.cluster.removePool(ref);
       redisReturns(world);
       await untilLeads(world, second);
-      expect(led(world).at(-1)).toMatchObject({ from: 'store' });
+      expect(led(world).at(-1)).toMatchObject({ records: 'store' });
       await world.clock.runUntil(() => Object.keys(bears(world)).length === 0, MINUTE);
       await world.clock.advance(MINUTE);
       expect([await second.store.load('pool/default/ingress'), bears(world), world.holderOf(A), sent(world)]).toEqual([null, {}, 'a', []]);

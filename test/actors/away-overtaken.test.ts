@@ -52,7 +52,7 @@ describe('who is about to take the records over when Redis goes or returns', () 
     expect([aways(world), second.supervisor.leading]).toEqual([1, false]);
     redisReturns(world);
     await world.clock.runUntil(() => second.supervisor.leading, 10 * SECOND);
-    expect([led(world).at(-1), said(world, OUT_OF_DATE)]).toEqual([expect.objectContaining({ from: 'store' }), 0]);
+    expect([led(world).at(-1), said(world, OUT_OF_DATE)]).toEqual([expect.objectContaining({ records: 'store' }), 0]);
     lose(world, 'a');
     await world.untilOn(A, 'c', 5 * SECOND);
     await world.untilStates(ref, BOTH, MINUTE);
@@ -95,7 +95,7 @@ describe('who is about to take the records over when Redis goes or returns', () 
     resolve();
     const { callDeadlineMs, storePatienceMs } = world.settings;
     const waited = await world.clock.runUntil(() => led(world).length > before, 5 * MINUTE);
-    expect([waited >= callDeadlineMs + storePatienceMs, led(world).at(-1)]).toEqual([true, expect.objectContaining({ from: 'store' })]);
+    expect([waited >= callDeadlineMs + storePatienceMs, led(world).at(-1)]).toEqual([true, expect.objectContaining({ records: 'store' })]);
     await world.clock.runUntil(() => second.supervisor.records().size >= 2, MINUTE);
     await world.untilStates(ref, BOTH, MINUTE);
     await world.untilStates(other, { '203.0.113.9': 'active' }, MINUTE);
@@ -115,7 +115,7 @@ describe('who is about to take the records over when Redis goes or returns', () 
     first.lease.mend();
     const before = led(world).length;
     const waited = await world.clock.runUntil(() => led(world).length > before, 2 * MINUTE);
-    expect([led(world).at(-1), waited < 30 * SECOND]).toEqual([expect.objectContaining({ from: 'memory' }), true]);
+    expect([led(world).at(-1), waited < 30 * SECOND]).toEqual([expect.objectContaining({ records: 'memory' }), true]);
     lose(world, 'a');
     await world.untilOn(A, 'c', 5 * SECOND);
     await world.untilStates(ref, BOTH, MINUTE);
@@ -155,7 +155,7 @@ describe('what is heard in the moment in which Redis and memory change places', 
       await world.clock.runUntil(() => led(world).length > before, 10 * SECOND);
       await world.untilOn(A, 'c', 10 * SECOND);
       await world.untilStates(ref, BOTH, MINUTE);
-      expect(led(world).slice(before)).toEqual([expect.objectContaining({ from: 'memory', term: term + 1 })]);
+      expect(led(world).slice(before)).toEqual([expect.objectContaining({ records: 'memory', term: term + 1 })]);
       expect([said(world, 'a cell halted'), said(world, OUT_OF_DATE), world.assigns().length]).toEqual([0, 0, 1]);
     });
   }
@@ -182,7 +182,7 @@ describe('what is heard in the moment in which Redis and memory change places', 
     await world.untilOn(A, 'c', 10 * SECOND);
     await world.untilStates(ref, BOTH, MINUTE);
     const halted = world.log.filter(({ message }) => message === 'a cell halted').map(({ fields }) => fields);
-    expect(halted).toEqual([expect.objectContaining({ why: 'stale' })]);
+    expect(halted).toEqual([expect.objectContaining({ reason: 'stale' })]);
     expect(world.assigns()).toHaveLength(1);
   });
 });

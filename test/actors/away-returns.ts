@@ -51,7 +51,7 @@ export const RETURNS: readonly Story[] = [
       await world.clock.advance(20 * SECOND);
       world.cluster.catchUp();
       await ends(served, 'd', ['c', 'd']);
-      expect(led(world).at(-1)).toMatchObject({ from: 'memory' });
+      expect(led(world).at(-1)).toMatchObject({ records: 'memory' });
     },
   },
   {

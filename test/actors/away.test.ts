@@ -46,7 +46,7 @@ describe('while Redis is away for ten minutes', () => {
     comeBack(world);
     await world.clock.advance(2 * MINUTE);
     expect([world.holderOf(A), world.states(ref), world.assigns().length]).toEqual([holder, BOTH, 10]);
-    expect(world.log.findLast(({ message }) => message === 'leads')?.fields).toMatchObject({ from: 'memory' });
+    expect(world.log.findLast(({ message }) => message === 'leads')?.fields).toMatchObject({ records: 'memory' });
     lose(world, holder);
     await world.untilOn(A, spare, 5 * SECOND);
     await world.untilStates(ref, BOTH);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { charts } from '../../actors/catalogue.ts';
 import { Leader } from '../../actors/leader.ts';
 import { ObservedPools } from '../../actors/pools.ts';
+import type { LogFields } from '../../actors/ports/observers.ts';
 import { stateOf } from '../../actors/view.ts';
 import { VipDesk } from '../../actors/vip/desk.ts';
 import { ObservedVips } from '../../actors/vip/observed.ts';
@@ -29,7 +30,7 @@ async function managed(policy: Partial<FirewallPolicy>) {
     debug: () => {},
     info: () => {},
     warn: () => {},
-    error: (...said: unknown[]) => world.log.push({ level: 'error', message: String(said[0]), fields: said[1] }),
+    error: (message: string, fields?: LogFields) => void world.log.push({ level: 'error', message, fields }),
   };
   const base = { store: world.store, queues: world.queues, clock: world.clock, log, probe: () => {}, settings: world.settings };
   const providers = memoryDirectory({ [PROVIDER]: { facts: world.facts, provider: world.provider } });

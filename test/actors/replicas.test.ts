@@ -94,7 +94,7 @@ describe('when the store is away for everybody for a long time', () => {
     await world.untilStates(ref, BOTH);
     expect([refusals.left, world.log.findLast(({ message }) => message === 'leads')?.fields]).toEqual([
       0,
-      expect.objectContaining({ from: 'memory' }),
+      expect.objectContaining({ records: 'memory' }),
     ]);
     await world.clock.advance(60 * SECOND);
     expect(world.assigns()).toHaveLength(1);
@@ -115,6 +115,6 @@ describe('when the store is away for everybody for a long time', () => {
     world.invariants.forget();
     first.store.mend();
     await world.clock.runUntil(() => first.supervisor.leading, 60 * SECOND);
-    expect(world.log.findLast(({ message }) => message === 'leads')?.fields).toMatchObject({ from: 'store' });
+    expect(world.log.findLast(({ message }) => message === 'leads')?.fields).toMatchObject({ records: 'store' });
   });
 });

@@ -53,8 +53,8 @@ describe('what is done on a stop', () => {
     ]);
     expect(lasted).toBe(6 * SECOND);
     expect(warned).toEqual([
-      { what: 'hangs', leftMs: 5000 },
-      { what: 'hangs too', leftMs: 1000 },
+      { awaited: 'hangs', durationMs: 5000 },
+      { awaited: 'hangs too', durationMs: 1000 },
     ]);
   });
 
@@ -66,7 +66,7 @@ describe('what is done on a stop', () => {
       { what: 'fails', until: 0.5, run: throws },
       { what: 'ends', until: 1, run: () => undefined },
     ]);
-    expect(warned).toEqual([{ what: 'fails', error: 'Error: no way' }]);
+    expect(warned).toEqual([{ awaited: 'fails', error: 'Error: no way' }]);
   });
 });
 
@@ -124,9 +124,9 @@ describe('an operator that is asked to stop', () => {
     const lasted = await stop();
     expect(asked).toEqual(['the Lease', 'the last writes']);
     expect(world.log.filter(({ message }) => message === 'a stop no longer waits').map(({ fields }) => fields)).toMatchObject([
-      { what: 'jobs' },
-      { what: 'turns' },
-      { what: 'the Lease' },
+      { awaited: 'jobs' },
+      { awaited: 'turns' },
+      { awaited: 'the Lease' },
     ]);
     expect(lasted).toBeGreaterThan(24 * SECOND);
     expect(lasted).toBeLessThan(world.settings.shutdownGraceMs);

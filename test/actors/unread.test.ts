@@ -48,6 +48,30 @@ test('a token that is refused on the first day is told by pool, RoutedIP and cla
   expect([world.status(pool).error, world.status(rip).error, process.supervisor.unreadProviders()]).toEqual([undefined, undefined, {}]);
 });
 
+test('an account that cannot be read counts from the first try or verification that fails to the next that does not', async ({ open }) => {
+  const world = open();
+  const { pool } = prepared(world);
+  const unread = () => Object.fromEntries(process.supervisor.unreadAccounts());
+  world.provider.faults.always('listRoutedIPs', REFUSED);
+  const process = await world.start();
+  await world.clock.advance(5 * SECOND);
+  expect(unread()).toEqual({ [PROVIDER]: 1 });
+  world.provider.faults.clear();
+  await world.untilStates(pool, { [A]: 'active' });
+  expect(unread()).toEqual({ [PROVIDER]: 0 });
+
+  world.provider.faults.always('listRoutedIPs', { kind: 'refuse', error: 'Unavailable' });
+  await world.clock.runUntil(() => unread()[PROVIDER] === 1, 2 * world.settings.verifyEveryMs);
+  expect(world.reasonOf(pool)).toBe('AllActive');
+  await world.clock.advance(world.settings.verifyEveryMs - SECOND);
+  expect(unread()).toEqual({ [PROVIDER]: 1 });
+  world.provider.faults.clear();
+  await world.clock.advance(2 * SECOND);
+  expect(unread()).toEqual({ [PROVIDER]: 0 });
+  const { supervisor } = await world.start();
+  expect([...supervisor.unreadAccounts()]).toEqual([]);
+});
+
 test('addresses that are in place when the provider cannot be read after a restart are Unknown and Degraded', async ({ open }) => {
   const world = open();
   const { pool, rip } = prepared(world);

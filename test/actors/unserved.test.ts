@@ -34,7 +34,7 @@ describe('an object that is not served for ten seconds says why', () => {
     const message = expect.stringMatching(/^the addresses of digitalocean could not be read yet: /);
     expect(ready(world, ref)).toMatchObject({ status: 'Unknown', reason: 'ProviderUnread', message });
     await world.clock.advance(10 * 60 * SECOND);
-    const fields = { object: 'FloatingIPPool/default/ingress', reason: 'ProviderUnread', why: message };
+    const fields = { object: 'FloatingIPPool default/ingress', reason: 'ProviderUnread', message };
     expect(told(world)).toEqual([{ level: 'warn', message: 'an object is not served', fields }]);
 
     world.provider.faults.clear();

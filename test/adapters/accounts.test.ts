@@ -329,7 +329,7 @@ describe('a token', () => {
     const call = of(KEY)?.provider?.listRoutedIPs({ purpose: 'verify' });
     const error = await call?.catch((failure: unknown) => failure);
     expect(error).toMatchObject({ kind: 'Unauthorized' });
-    log.warn('a job failed', { error, headers: { authorization: `Bearer ${TOKEN}` } });
+    log.warn('a job failed', { error, message: { authorization: `Bearer ${TOKEN}` } });
     secrets.remove('web/do-token');
     ask();
     expect(simulator.calls.all().map(({ status }) => status)).toEqual([401]);

@@ -186,6 +186,8 @@ describe('an Event that must not be missed', () => {
       throw refusal({ verb: method, path }, 403, 'the namespace is being terminated');
     });
     await events.announce(POOL, EVENT);
-    expect(log.lines).toEqual([expect.stringMatching(/^warn an event was refused .*"namespace":"web","reason":"AssignFailed"/)]);
+    expect(log.lines).toEqual([
+      expect.stringMatching(/^warn an event was refused .*"object":"FloatingIPPool web\/[^"]+","reason":"AssignFailed"/),
+    ]);
   });
 });

@@ -82,7 +82,7 @@ describe('leader election', () => {
     const lines = two.log.lines.filter((line) => line.includes('the clocks differ'));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(
-      new RegExp(`^warn the clocks differ {"holder":"other","aheadSeconds":${seconds < 0 ? '-1(1|2)\\d' : '1(1|2)\\d'}}$`),
+      new RegExp(`^warn the clocks differ {"holder":"other","aheadMs":${seconds < 0 ? '-1(1|2)\\d{4}' : '1(1|2)\\d{4}'}}$`),
     );
     expect(told).toEqual(['one acquired', expect.stringMatching(/^one lost/)]);
   });

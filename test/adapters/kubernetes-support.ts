@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ClusterListener, PoolObject } from '../../actors/ports/cluster.ts';
-import type { Log } from '../../actors/ports/observers.ts';
+import type { Log, LogFields } from '../../actors/ports/observers.ts';
 import { type Connection, connect } from '../../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
 import { type ReflectorTimings, TIMINGS } from '../../adapters/kubernetes/reflector.ts';
@@ -19,6 +19,7 @@ import { type NodeSpec, nodeObject, type PodSpec, podObject } from '../../simula
 import type { Json } from '../../simulator/kubernetes/objects.ts';
 import { type KubernetesOptions, type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
 import { OPERATOR_IDENTITY } from '../support/kube-connection.ts';
+import { known } from '../support/log-keys.ts';
 import { PATIENCE_MS } from '../support/wait-for.ts';
 
 export const CRD = 'crds/floatingippools.yaml';
@@ -33,8 +34,8 @@ export const recordedLog = (): RecordedLog => {
   const lines: string[] = [];
   const take =
     (level: string) =>
-    (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
-      lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
+    (message: string, fields: LogFields = {}): void => {
+      lines.push(`${level} ${message} ${JSON.stringify(known(fields))}`);
     };
   return { lines, debug: take('debug'), info: take('info'), warn: take('warn'), error: take('error') };
 };

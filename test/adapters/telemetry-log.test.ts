@@ -1,7 +1,9 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
+import { LOG_KEYS, type LogFields } from '../../actors/ports/observers.ts';
 import { createLog } from '../../adapters/telemetry/log.ts';
 import { redaction } from '../../adapters/telemetry/redaction.ts';
+import { known } from '../support/log-keys.ts';
 
 const TOKEN = 'dop_v1_"quoted"/and+more';
 const PASSWORD = 'p@ss wörd';
@@ -9,14 +11,15 @@ const PASSWORD = 'p@ss wörd';
 /** Which calls each of these secrets `it`. */
 const knowing = (...secrets: readonly string[]) => redaction(secrets.map((text) => ({ text, what: 'it' })));
 
-function logInto(lines: string[], options: { debug?: boolean; secrets?: readonly string[] } = {}) {
+function logInto(lines: string[], options: { debug?: boolean; secrets?: readonly string[]; base?: LogFields } = {}) {
   const destination = new Writable({
     write: (chunk, _encoding, done) => {
       lines.push(String(chunk));
       done();
     },
   });
-  return createLog({ debug: options.debug ?? false, redaction: knowing(...(options.secrets ?? [TOKEN, PASSWORD])), destination });
+  const { debug = false, secrets = [TOKEN, PASSWORD], base } = options;
+  return createLog({ debug, redaction: knowing(...secrets), base, destination });
 }
 
 const only = (lines: readonly string[]): Record<string, unknown> => {
@@ -27,10 +30,18 @@ const only = (lines: readonly string[]): Record<string, unknown> => {
 describe('the log', () => {
   test('prints one JSON line with level, ISO time, fields and message', () => {
     const lines: string[] = [];
-    logInto(lines).info('assigned', { address: '203.0.113.7', node: 'node-a', epoch: 3 });
+    logInto(lines).info('assigned', { address: '203.0.113.7', to: 'node-a', term: 3 });
     const line = only(lines);
-    expect(line).toMatchObject({ level: 'info', msg: 'assigned', address: '203.0.113.7', node: 'node-a', epoch: 3 });
+    expect(line).toMatchObject({ level: 'info', msg: 'assigned', address: '203.0.113.7', to: 'node-a', term: 3 });
     expect(line.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  test('bears in each line what holds for all of them', () => {
+    const lines: string[] = [];
+    const log = logInto(lines, { base: { observeOnly: true } });
+    log.info('leads', { term: 3 });
+    log.warn('an object is degraded');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ observeOnly: true, term: 3 }, { observeOnly: true }]);
   });
 
   test('shows debug lines only when asked to', () => {
@@ -42,18 +53,23 @@ describe('the log', () => {
     expect(only(chatty)).toMatchObject({ level: 'debug', msg: 'turn saved' });
   });
 
-  test('keeps fields that are named as the keys of every line', () => {
+  test('takes only keys that there are, and none that every line bears already', () => {
     const lines: string[] = [];
-    logInto(lines).warn('odd', { level: 9, time: 'noon', msg: 'hello' });
-    expect(only(lines)).toMatchObject({ level: 'warn', msg: 'odd', level_: 9, time_: 'noon', msg_: 'hello' });
+    // @ts-expect-error: it is `to`, or `from`
+    logInto(lines).warn('odd', { node: 'a' });
+    // @ts-expect-error: it would be there twice
+    logInto(lines).warn('odd', { msg: 'hello' });
+    const keys: readonly string[] = LOG_KEYS;
+    expect(keys.filter((key) => ['level', 'time', 'msg'].includes(key))).toEqual([]);
+    expect(() => known({ ...{ address: '203.0.113.7', node: 'a' } })).toThrow('no keys of the log: node');
   });
 
   test('shows control characters escaped, those that JSON leaves as they are too, and stays JSON', () => {
     const lines: string[] = [];
     const node = 'a\u001b[2J\u009b31m\u007f\u202egnp.exe\u2028\n{"level":"info"}\u{e0041}';
-    logInto(lines).warn(node, { node, [node]: 1 });
+    logInto(lines).warn(node, { from: node, message: { [node]: 1 } });
     expect(lines.join('')).toMatch(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*\n$/u);
-    expect(only(lines)).toMatchObject({ msg: node, node, [node]: 1 });
+    expect(only(lines)).toMatchObject({ msg: node, from: node, message: { [node]: 1 } });
   });
 
   test('writes errors with their stack, cause and own fields', () => {

@@ -135,6 +135,20 @@ describe('a saved turn', () => {
     expect(await of('routedip_objects_unserved')).toEqual([]);
   });
 
+  test('tells of providers how many of their accounts cannot be read, and nothing of those that are gone', async () => {
+    let unread = new Map([
+      ['digitalocean', 2],
+      ['job', 0],
+    ]);
+    const { of } = metrics({ unreadAccounts: () => unread });
+    expect(await of('routedip_providers_unread')).toEqual([
+      'routedip_providers_unread{provider="digitalocean"} 2',
+      'routedip_providers_unread{provider="job"} 0',
+    ]);
+    unread = new Map([['digitalocean', 0]]);
+    expect(await of('routedip_providers_unread')).toEqual(['routedip_providers_unread{provider="digitalocean"} 0']);
+  });
+
   test('counts the assignments that ended in it', async () => {
     const { observer, pools, of } = metrics();
     pools.show(pool());

@@ -139,6 +139,7 @@ export class MeasuredWorld {
       groups: () => [{ name: 'edge', capacity: 5n, allocated: 3n, available: 2n }],
       isStoreAway: () => parts.supervisor?.withoutStore() != null,
       unserved: () => [{ kind: 'RoutedIP', reason: 'ProviderUnread', count: 1 }],
+      unreadAccounts: () => parts.supervisor?.unreadAccounts() ?? new Map(),
       failing: () => parts.supervisor?.failing() ?? { save: 0, turn: 0 },
       storeFaults: () => parts.supervisor?.storeHealth.faults.map(({ reason }) => reason) ?? [],
       budgets: () => [{ provider: PROVIDER, tokenHash: TOKEN_HASH, budget }],

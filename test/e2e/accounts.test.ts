@@ -84,7 +84,7 @@ async function opened() {
 }
 
 const changesOf = ({ log }: Operator, key: string): readonly unknown[] =>
-  log.filter(({ msg, provider }) => msg === 'the means of a provider have changed' && provider === key).map(({ missing }) => missing);
+  log.filter(({ msg, provider }) => msg === 'the means of a provider have changed' && provider === key).map(({ message }) => message);
 
 describe('a token in a Secret', () => {
   test('is used while an issuer asks for it, as it is at the time, and shown nowhere', { timeout: 120_000 }, async () => {

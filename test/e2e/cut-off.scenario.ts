@@ -168,7 +168,7 @@ const TURNS: Readonly<Record<string, { readonly at: KillPoint; readonly isLate: 
 };
 
 const hasHeldBack = ({ operator }: Replica): boolean =>
-  operator.log.some(({ msg, job }) => msg === 'a job was not sent' && job === 'assign');
+  operator.log.some(({ msg, jobName }) => msg === 'a job was not sent' && jobName === 'assign');
 
 /** How a way is interrupted; `isLate`: what was sent meanwhile arrives in the end, for sure. */
 const CUTS: Readonly<Record<string, { readonly cutOff: (way: TcpProxy) => void; readonly isLate: boolean }>> = {

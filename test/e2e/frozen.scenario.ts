@@ -40,7 +40,7 @@ export const frozenScenarios = () =>
       first.kill('SIGCONT');
       const held = () => first.log.filter(({ msg }) => msg === 'a job was not sent');
       await stage.until('the first one says that it has not sent', () => held().length > 0);
-      expect(held()[0]).toMatchObject({ job: 'assign', reason: expect.stringMatching(/lease|lock|too old/) });
+      expect(held()[0]).toMatchObject({ jobName: 'assign', error: expect.stringMatching(/lease|lock|too old/) });
       await stage.until('it works on as a replica', async () => (await first.metrics('/readyz')).status === 200);
       expect(stage.cloud.calls.select({ writes: true }).length).toBe(sent);
       expect([stage.heldBy(ip), await stage.activeOn('ingress', ip)]).toEqual([now, now]);

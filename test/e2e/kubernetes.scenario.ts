@@ -62,7 +62,7 @@ export const kubernetesScenarios = () =>
       ]);
       await stage.until('the log has it, too', () => operator.log.some(({ msg }) => msg === 'announces'));
       expect(operator.log.find(({ msg }) => msg === 'announces')).toMatchObject({
-        pool: 'default/brief',
+        object: 'FloatingIPPool default/brief',
         message: expect.stringContaining(left),
       });
       await stage.until('the records are gone', async () => (await records()).length === 0);

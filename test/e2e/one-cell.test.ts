@@ -18,6 +18,6 @@ describe('a pool of which Redis keeps something of another type under its key', 
     expect(await stage.redis.command('TYPE', key)).toBe('hash');
     expect([stage.assigns(ip).length, stage.assigns(other).length]).toEqual([2, 2]);
     expect(operator.log.filter(({ level }) => level === 'error')).toEqual([]);
-    expect(operator.log.filter(({ msg }) => msg === 'leads').at(-1)).toMatchObject({ term: 2, begins: 'continue', from: 'memory' });
+    expect(operator.log.filter(({ msg }) => msg === 'leads').at(-1)).toMatchObject({ term: 2, begins: 'continue', records: 'memory' });
   });
 });

@@ -85,7 +85,7 @@ test.skipIf(without.tls !== '')(
     const operator = await stage().start({ redisUrl: tls.url, env });
     await stage().until('it says so', async () => (await readyz(operator)).includes('WRONGPASS'));
     await stage().until('its log says so', () =>
-      operator.log.some(({ msg, message }) => msg === 'trouble with Redis' && /WRONGPASS/.test(String(message))),
+      operator.log.some(({ msg, error }) => msg === 'trouble with Redis' && /WRONGPASS/.test(String(error))),
     );
     await tls.redis.command('ACL', 'SETUSER', 'operator', `>${PASSWORD}`);
     await operator.ready();

@@ -96,14 +96,14 @@ export const vipLifeScenarios = () =>
       expect(Object.values(await vips().reserved()).sort()).toEqual(['default/goes-on', 'default/second']);
       const reasons = ['a-banana', 'b-address', 'c-excluded', 'd-unread'].map(async (name) => {
         await vips().until(`${name} shows something`, async () => (await vips().groupStatus(name)) !== null);
-        const { status, reason } = (await vips().groupStatus(name))?.conditions[0] ?? {};
-        return `${name} ${status} ${reason}`;
+        const { conditions = [] } = (await vips().groupStatus(name)) ?? {};
+        return `${name} ${conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`).join()}`;
       });
       expect(await Promise.all(reasons)).toEqual([
-        'a-banana False InvalidSegment',
-        'b-address False InvalidSegment',
-        'c-excluded False NoAddresses',
-        'd-unread False InvalidSegment',
+        'a-banana Ready=False InvalidSegment,Stalled=True InvalidSegment',
+        'b-address Ready=False InvalidSegment,Stalled=True InvalidSegment',
+        'c-excluded Ready=False NoAddresses,Stalled=True NoAddresses',
+        'd-unread Ready=False InvalidSegment,Stalled=True InvalidSegment',
       ]);
       const toldOf = async (name: string) => (await vips().toldOfGroups()).get(name)?.join() ?? '';
       await vips().until('Events tell it', async () => (await toldOf('a-banana')) !== '' && (await toldOf('e-overlaps')) !== '');

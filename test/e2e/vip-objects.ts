@@ -31,6 +31,7 @@ export interface GroupStatus {
   readonly capacity: number;
   readonly allocated: number;
   readonly available: number;
+  readonly observedGeneration?: number;
   readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason: string; readonly message: string }[];
 }
 
@@ -77,10 +78,12 @@ export class Vips {
     return this.client.delete({ apiVersion: GROUP, kind: 'IPGroup', name });
   }
 
-  /** What the IPGroup shows; null before it shows anything. */
+  /** What the operator shows in the IPGroup; null before it shows anything. */
   async groupStatus(name: string): Promise<GroupStatus | null> {
     const found = await this.client.get({ apiVersion: GROUP, kind: 'IPGroup', name });
-    return (found.status ?? null) as unknown as GroupStatus | null;
+    const status = (found.status ?? null) as unknown as GroupStatus | null;
+    // It begins with what the definition says.
+    return status?.observedGeneration === undefined ? null : status;
   }
 
   async service(name: string, spec: JsonObject = {}, metadata: JsonObject = {}): Promise<void> {

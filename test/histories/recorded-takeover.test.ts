@@ -97,7 +97,7 @@ describe('records that this program cannot read', () => {
     await rewrite(world, actor, change);
     expect(setAside(world)).toEqual([]);
     await expectGoesOn(world, ref);
-    expect(setAside(world)).toEqual([{ cell: POOL, why }]);
+    expect(setAside(world)).toEqual([{ cell: POOL, message: why }]);
   });
 
   test('cost their own cell a rebuild, and no other one anything', async ({ open }) => {
@@ -215,7 +215,7 @@ describe('records of an older version', () => {
     const ref = await stopped(world);
     await rewrite(world, ACTOR, older);
     await expectGoesOn(world, ref);
-    expect(setAside(world)).toEqual([{ cell: POOL, why: `${ACTOR}: Error: no such field` }]);
+    expect(setAside(world)).toEqual([{ cell: POOL, message: `${ACTOR}: Error: no such field` }]);
   });
 
   test('are set aside where the migration gives up', async ({ open }) => {
@@ -223,7 +223,7 @@ describe('records of an older version', () => {
     const ref = await stopped(world);
     await rewrite(world, ACTOR, older);
     await expectGoesOn(world, ref);
-    expect(setAside(world)).toEqual([{ cell: POOL, why: `${ACTOR}: ip is at version 1, this program knows 2` }]);
+    expect(setAside(world)).toEqual([{ cell: POOL, message: `${ACTOR}: ip is at version 1, this program knows 2` }]);
   });
 });
 
@@ -273,7 +273,7 @@ describe('replicas of two versions', () => {
     await handOver(update, downgrade);
     expect([await versions(), setAside(world)]).toEqual([
       ['ip 1', 'pool 1'],
-      [{ cell: POOL, why: `${ACTOR}: ip is at version 2, this program knows 1` }],
+      [{ cell: POOL, message: `${ACTOR}: ip is at version 2, this program knows 1` }],
     ]);
     expect([world.states(ref), world.assigns().map(({ what }) => what)]).toEqual([{ [ADDRESS]: 'active' }, [`${ADDRESS} → b`]]);
     world.cluster.setNode(node('b', { ready: false }));

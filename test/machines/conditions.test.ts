@@ -205,7 +205,12 @@ const acquiring = fc
     unpublished: seldom(fc.constant(C)),
     published: fc.subarray([C]),
     unclear: seldom(fc.constant([B, C])).map((several) => several ?? []),
-    failure: seldom(kinds.map((kind) => failure(kind))),
+    failure: seldom(
+      fc.oneof(
+        kinds.map((kind) => failure(kind)),
+        fc.constant({ ...failure('Conflict'), reason: 'SpecReverted' as const }),
+      ),
+    ),
   })
   .map((how) => ({ ...NOT_ACQUIRING, ...how }));
 const absence = fc.constantFrom('a', 'b').map((name) => absentNode(name));

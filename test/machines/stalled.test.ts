@@ -17,8 +17,9 @@ describe('Stalled', () => {
     ]);
   });
 
-  test('of a class or an issuer goes by Ready, the only condition that it has', () => {
-    expect(added(condition('Ready', 'False', 'InvalidSpec'))).toEqual([condition('Stalled', 'True', 'InvalidSpec')]);
+  test('of a class, an issuer or an IPGroup goes by Ready, the only condition that it has', () => {
+    for (const reason of ['InvalidSpec', 'InvalidSegment', 'NoAddresses'])
+      expect(added(condition('Ready', 'False', reason))).toEqual([condition('Stalled', 'True', reason)]);
     expect(added(condition('Ready', 'Unknown', 'ProviderUnread'))).toEqual([]);
   });
 

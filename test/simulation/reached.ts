@@ -48,8 +48,8 @@ export class Reached {
     for (const { message, fields } of log) {
       if (message === WITHOUT_STORE) this.words.add(message);
       if (message !== 'a job failed') continue;
-      const { job, kind } = fields as { readonly job: string; readonly kind: string };
-      this.words.add(`fails: ${kind}`).add(`${job} fails: ${kind}`);
+      const { jobName, reason } = fields as { readonly jobName: string; readonly reason: string };
+      this.words.add(`fails: ${reason}`).add(`${jobName} fails: ${reason}`);
     }
   }
 

@@ -100,7 +100,7 @@ export class SimulationWorld extends World {
   override faults(): readonly unknown[] {
     const ended = this.#started - this.processes.length;
     const isDue = ({ message, fields }: (typeof this.log)[number]): boolean =>
-      message.startsWith('a job is given up') && (fields as { readonly deaths: number }).deaths <= ended;
+      message.startsWith('a job is given up') && (fields as { readonly count: number }).count <= ended;
     return this.log.filter((entry) => entry.level === 'error' && !isDue(entry));
   }
 

@@ -12,6 +12,7 @@ export function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = 
     leadership: () => ({ leading: true, term: 7 }),
     isStoreAway: () => false,
     unserved: () => [],
+    unreadAccounts: () => new Map(),
     failing: () => ({ save: 0, turn: 0 }),
     storeFaults: () => [],
     records: () => [],

@@ -1,7 +1,7 @@
 import { switching } from '../../actors/away.ts';
 import { charts } from '../../actors/catalogue.ts';
 import type { Charts } from '../../actors/charts.ts';
-import type { KillPoint, Log } from '../../actors/ports/observers.ts';
+import type { KillPoint, Log, LogFields } from '../../actors/ports/observers.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../actors/settings.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
@@ -26,6 +26,7 @@ import type { IPState, PoolStatus } from '../../machines/status.ts';
 import type { Address, ObservedNode, ObservedPod, ProviderID } from '../../machines/types.ts';
 import type { ProviderFacts } from '../../machines/validate.ts';
 import { Invariants } from './invariants.ts';
+import { known } from './log-keys.ts';
 import { pausingClock, pausingSource } from './pausing.ts';
 import { standIn, unlessDead } from './stand-in.ts';
 
@@ -141,7 +142,7 @@ export class World {
   readonly vips: MemoryVipCluster | null;
   readonly facts: ProviderFacts;
   /** Warnings and errors of all processes, for assertions and for reading. */
-  readonly log: { level: string; message: string; fields: unknown }[] = [];
+  readonly log: { level: string; message: string; fields: LogFields | undefined }[] = [];
   readonly invariants: Invariants;
   readonly #handlesVirtualIPs: boolean;
   readonly #mayAct: () => boolean;
@@ -336,8 +337,8 @@ export class World {
   }
 
   #logOf(isDead: () => boolean): Log {
-    const write = (level: string) => (message: string, fields?: unknown) => {
-      if (!isDead()) this.log.push({ level, message, fields });
+    const write = (level: string) => (message: string, fields?: LogFields) => {
+      if (!isDead()) this.log.push({ level, message, fields: known(fields) });
     };
     return { debug: () => {}, info: write('info'), warn: write('warn'), error: write('error') };
   }

@@ -34,6 +34,7 @@ const leader = (instance: string): string => `routedip_leader{instance="${instan
 const synced = 'routedip_cache_synced{kind="FloatingIPPool"}';
 const heard = 'routedip_cache_last_sync_timestamp_seconds{kind="FloatingIPPool"}';
 const unserved = 'routedip_objects_unserved{kind="RoutedIP",reason="ProviderUnread"}';
+const unread = 'routedip_providers_unread{provider="digitalocean"}';
 const drifts = 'routedip_drift_total{provider="digitalocean"}';
 const said = (condition: string, status: string, reason: string): string =>
   `routedip_objects{kind="FloatingIPPool",condition="${condition}",status="${status}",reason="${reason}"}`;
@@ -109,6 +110,14 @@ export const ALERTS: readonly AlertCase[] = [
     labels: { provider: 'digitalocean' },
     summary: '40% of the calls to digitalocean fail',
     right: [{ [calls('error')]: '0+1x40', [calls('success')]: '0+9x40' }, { [calls('success')]: '0+9x40' }],
+  },
+  {
+    alert: 'RoutedIPProviderUnread',
+    wrong: { [unread]: '0x2 1x5 2x20' },
+    begins: 3,
+    labels: { provider: 'digitalocean' },
+    summary: '2 accounts at digitalocean cannot be read',
+    right: [{ [unread]: '0x40' }, { [unread]: '0x4 1x5 0x30' }],
   },
   {
     alert: 'RoutedIPAssignmentErrors',

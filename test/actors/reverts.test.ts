@@ -1,0 +1,88 @@
+import { describe, expect } from 'vitest';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import { ingress } from '../support/setups.ts';
+import { test } from '../support/sound.ts';
+import { node, type World } from '../support/world.ts';
+import { allActive, creates, ipsOf } from './creation-steps.ts';
+
+const SECOND = 1000;
+const LISTED = '203.0.113.207' as Address;
+const MINUTE = 60 * SECOND;
+
+/** A pool that has two addresses more than its manifest lists, and a tool that applies the manifest every 5 s where something differs. */
+async function underSelfHeal(world: World): Promise<{ readonly ref: ObjectRef; readonly heals: (forMs: number) => Promise<number> }> {
+  const ref = ingress(world, { nodes: ['a', 'b', 'c'], addresses: { [LISTED]: 'a' }, desiredIPs: 3 });
+  await world.start();
+  await world.clock.runUntil(allActive(world, ref, 3), MINUTE);
+  const heals = async (forMs: number): Promise<number> => {
+    let count = 0;
+    for (let passed = 0; passed < forMs; passed += 5 * SECOND) {
+      await world.clock.advance(5 * SECOND);
+      if (ipsOf(world, ref).length === 1) continue;
+      world.pool('ingress', { ips: [LISTED], desiredIPs: 3 });
+      count += 1;
+    }
+    return count;
+  };
+  return { ref, heals };
+}
+
+const degraded = (world: World, ref: ObjectRef) => world.cluster.conditions(ref).find(({ type }) => type === 'Degraded');
+
+describe('a tool that takes out of spec.ips what the operator adds there', () => {
+  test('is answered less and less often, and the addresses serve all the time', async ({ open }) => {
+    const world = open();
+    const { ref, heals } = await underSelfHeal(world);
+    const [shown, sent] = [world.cluster.projections.length, world.provider.writes().length];
+    expect(await heals(10 * MINUTE)).toBeLessThanOrEqual(5);
+    expect(world.cluster.projections.length - shown).toBeLessThan(40);
+    expect(world.provider.writes().slice(sent)).toEqual([]);
+    expect(allActive(world, ref, 3)()).toBe(true);
+  });
+
+  test('is told of in Degraded and by an Event; the pool stays ready', async ({ open }) => {
+    const world = open();
+    const { ref, heals } = await underSelfHeal(world);
+    await heals(MINUTE);
+    expect(degraded(world, ref)).toMatchObject({ status: 'True', reason: 'SpecReverted' });
+    expect(degraded(world, ref)?.message).toMatch(/^203\.0\.113\.\d+ was added to spec\.ips, and somebody has taken it out again/);
+    expect(world.cluster.conditions(ref).find(({ type }) => type === 'Ready')).toMatchObject({ status: 'True', reason: 'AllActive' });
+    const events = world.cluster.projections.flatMap((projection) => projection.events.map(({ reason }) => reason));
+    expect(events.filter((reason) => reason === 'SpecReverted').length).toBe(1);
+  });
+
+  test('keeps no address from failing over that its manifest does not list', async ({ open }) => {
+    const world = open();
+    const { ref, heals } = await underSelfHeal(world);
+    await heals(2 * MINUTE);
+    expect(ipsOf(world, ref)).toEqual([LISTED]);
+    const on = (world.status(ref).ips ?? {}) as Readonly<Record<string, { readonly nodeName?: string }>>;
+    const [address, lost] = Object.entries(on).find(([each]) => each !== LISTED) ?? [];
+    world.nodes(node('d'));
+    world.cluster.setNode(node(lost?.nodeName ?? '', { ready: false }));
+    await world.clock.runUntil(() => world.status(ref).ips?.[address as Address]?.nodeName === 'd', 10 * SECOND);
+  });
+
+  test('is over once somebody lists all of them: a manifest that is applied by hand later is mended at once', async ({ open }) => {
+    const world = open();
+    const { ref, heals } = await underSelfHeal(world);
+    await heals(2 * MINUTE);
+    const all = Object.keys(world.status(ref).ips ?? {}) as Address[];
+    world.pool('ingress', { ips: all, desiredIPs: 3 });
+    await world.clock.runUntil(() => degraded(world, ref)?.status === 'False', 5 * SECOND);
+    world.pool('ingress', { ips: all.slice(0, 1), desiredIPs: 3 });
+    await world.clock.runUntil(() => ipsOf(world, ref).length === 3, 5 * SECOND);
+  });
+
+  test('creates nothing more by it, also under another leader', async ({ open }) => {
+    const world = open();
+    const { ref, heals } = await underSelfHeal(world);
+    await heals(MINUTE);
+    for (const process of world.processes) process.kill();
+    await world.start();
+    await heals(5 * MINUTE);
+    expect(allActive(world, ref, 3)()).toBe(true);
+    expect(creates(world)).toHaveLength(2);
+  });
+});
