@@ -21,6 +21,7 @@ import { directory } from './composition/directory.ts';
 import { jobs } from './composition/jobs.ts';
 import { kubernetes } from './composition/kubernetes.ts';
 import { metricsGate } from './composition/metrics-gate.ts';
+import { asObserver, observing } from './composition/observe.ts';
 import { servePages } from './composition/pages.ts';
 import { countQueues } from './composition/queues.ts';
 import { fatal, notices, type Parts, readiness } from './composition/readiness.ts';
@@ -56,10 +57,11 @@ export async function main(argv: readonly string[]): Promise<number> {
   const other = others.asked();
   if (other !== null) return other();
   if (!parsed) return Number(process.exitCode ?? 0);
-  const { options, environment } = parsed;
+  const { environment } = parsed;
+  const options = parsed.options.observe ? asObserver(parsed.options) : parsed.options;
   const { shutdownGraceMs } = settingsOf(options);
   const secrets = redaction(secretsIn(environment));
-  const log = createLog({ debug: options.debug, redaction: secrets });
+  const log = createLog({ debug: options.debug, redaction: secrets, base: options.observe ? { observeOnly: true } : undefined });
   const stopped = stopSignal(log);
   const opened: Closer[] = [];
   try {
@@ -104,14 +106,13 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     parts.waitingFor = what;
   };
 
+  const observed = observing(options, parts, log);
   const { metrics, observers } = telemetry(VERSION, { clock, log }, parts);
   const traced = await traces(environment.isTraced, { version: VERSION, clock });
   opened.push(() => traced.close());
   const config = loadConfig(options.kubeconfig);
-  const connection = reachable(
-    connect(config, identityOf({ program: 'routedip-operator', version: VERSION, purpose: 'controller' })),
-    clock,
-  );
+  const direct = connect(config, identityOf({ program: 'routedip-operator', version: VERSION, purpose: 'controller' }));
+  const connection = reachable(observed.over(direct, ownNamespace(config)), clock);
   parts.connection = connection;
   opened.push(() => connection.close());
   const server = await startTelemetryServer({
@@ -119,7 +120,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     scrape: () => metrics.scrape(),
     ...metricsGate(options, connection, clock, log),
     checks: readiness(parts),
-    notices: notices(parts),
+    notices: { ...notices(parts), ...observed.notices },
     fatal: fatal(parts),
     hide: (text) => secrets.hide(text),
   });
@@ -131,7 +132,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const { callDeadlineMs } = settings;
   const podNamespace = ownNamespace(config);
   const namespace = options.namespace ?? podNamespace;
-  const sources = { connection, namespace: podNamespace, secrets };
+  const sources = { connection, namespace: podNamespace, secrets, ...observed.providers };
   const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, clock, ...sources });
   opened.push(() => known.close());
   const { leadership, source, writer, ledger, shelf, namespaces } = kubernetes(options, {
@@ -162,6 +163,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     queueNames,
     store,
     supervisor: () => parts.supervisor,
+    ...observed.pages,
   });
   opened.push(() => pages.close());
   const supervisor = new Supervisor({
@@ -173,7 +175,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     log,
     probe,
     leadership,
-    source: toldToo(source, metrics.objects),
+    source: toldToo(observed.source(source), metrics.objects),
     writer,
     ledger,
     shelf,
@@ -182,6 +184,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     observers: [...observers, ...traced.observers, ...pages.observers],
     settings,
     operatorNamespace: namespace,
+    ...observed.supervisor,
     ...(allocator && { vips: allocator }),
   });
   const queueCounts = () => countQueues(queues, queueNames());

@@ -1,4 +1,4 @@
-import type { ErrorKind, JobFailure } from '../machines/types.ts';
+import type { Difference, ErrorKind, JobFailure } from '../machines/types.ts';
 import { visible } from '../machines/visible.ts';
 
 /** Much of a message may be what another program said: nobody reads more of it. Why something is refused often stands at its end. */
@@ -54,6 +54,25 @@ export class VirtualIPNotFound extends ProviderError {
   }
 }
 
+/** When what is withheld is decided anew, unless a fact comes before, ms. */
+const WITHHELD_MS = 300_000;
+
+/** This operator only observes: nothing was sent. */
+export class Withheld extends ProviderError {
+  readonly difference: Difference;
+
+  constructor(difference: Difference) {
+    const { what, subject, from, to } = difference;
+    const text = [what, subject, ...(from === null ? [] : ['from', from]), ...(to === null ? [] : ['to', to])].join(' ');
+    super('Unavailable', `${text}: withheld, since this operator only observes`, {
+      retryAfterMs: WITHHELD_MS,
+      conditionReason: 'Withheld',
+    });
+    this.name = 'Withheld';
+    this.difference = difference;
+  }
+}
+
 /** This process may not send for this command. Nothing was sent. */
 export class Fenced extends Error {
   /** `superseded`: the command is no longer waited for, for good. `stale`: what this process knows is too old to tell; looking again may help. */
@@ -103,6 +122,7 @@ export function failureOf(error: unknown): JobFailure {
       unknownOutcome,
       ...(reason && { reason }),
       ...(error instanceof VirtualIPNotFound && { objectNotFound: true }),
+      ...(error instanceof Withheld && { withheld: error.difference }),
     };
   }
   const message = readable(error instanceof Error ? error.message : String(error));

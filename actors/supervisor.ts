@@ -49,6 +49,8 @@ export interface SupervisorPorts extends TurnPorts {
   readonly shelf?: InventoryShelf | undefined;
   /** Absent where their labels are not seen. */
   readonly namespaces?: Namespaces;
+  /** Jobs send nothing that changes anything; absent for false. */
+  readonly observes?: true;
   /** Where the operator runs: Jobs of classes run there, and Secrets of classes are there, unless they say otherwise. */
   readonly operatorNamespace?: string;
 }

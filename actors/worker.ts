@@ -18,6 +18,7 @@ import type { ActiveJob, Consumer, JobQueue, JobStep, NewJob, Queues } from './p
 import type { GroupAddresses } from './ports/vip.ts';
 import type { Clock, JobCommand, Json, RecordStore } from './ports.ts';
 import { ServerErrors } from './server-errors.ts';
+import { closed } from './withheld.ts';
 
 /** The queue on which outcomes wait for the leader. */
 export const OUTCOMES = 'outcomes';
@@ -35,6 +36,8 @@ export interface WorkerPorts {
   readonly writer: ClusterWriter;
   /** Absent where no IPGroups are served. */
   readonly vips?: { readonly writer: GroupAddresses };
+  /** Nothing is sent that changes anything; absent for false. */
+  readonly observes?: true;
   /** What the outage of the store asks for; nothing, when absent. */
   readonly outage?: Pick<Outage, 'isAway' | 'isHeld' | 'settledAt'>;
   /** Resolves once statuses say of the actor what its record says. Asked for before an assign and before something is opened in a firewall, while records are fleeting; they never are, when absent.
@@ -206,7 +209,8 @@ function fail(error: unknown, active: ActiveJob, ports: RunPorts): Promise<Ran> 
   const data = active.data as unknown as JobData;
   const failure = failureOf(error);
   const { kind, message, unknownOutcome } = failure;
-  ports.log.warn('a job failed', { ...jobIn(data), reason: kind, error: message, unknownOutcome });
+  if (failure.withheld) ports.log.info('a change is withheld', { ...jobIn(data), message });
+  else ports.log.warn('a job failed', { ...jobIn(data), reason: kind, error: message, unknownOutcome });
   return end(active, { error: failure }, ports);
 }
 
@@ -269,7 +273,7 @@ interface Run {
 }
 
 function tryJob(data: JobData, { active, former, tools, ports, prepaid }: Run): Promise<JobResult<JobName>> {
-  const fence = fenceOf(data, active, ports);
+  const fence = ports.observes ? closed(fenceOf(data, active, ports), data) : fenceOf(data, active, ports);
   if ('vips' in tools) return runVipJob(data.job, { input: data.input as never, fence }, tools);
   const { provider, reader } = tools;
   const context: JobContext<ProviderJobName> = {

@@ -5,6 +5,7 @@ import type { RecordStore } from '../actors/ports.ts';
 import type { BullQueues } from '../adapters/bullmq/queues.ts';
 import type { Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
+import { memoryStore } from '../adapters/memory/store.ts';
 import type { RedisBudgetOptions } from '../adapters/redis/budget.ts';
 import type { RedisAddress } from '../adapters/redis/client.ts';
 import { redisOrMemory } from './away.ts';
@@ -40,7 +41,9 @@ export async function jobs(options: Options, address: RedisAddress | null, conte
   const lockDurationMs = options.lockDuration;
   if (address === null) {
     log.info('keeps records and jobs in memory: only this process runs them, and what it knows ends with it');
-    return memory({ clock, log, lockDurationMs });
+    const kept = memory({ clock, log, lockDurationMs });
+    // Nothing is sent that a successor would have to know of: no status has to say it first.
+    return options.observe ? { ...kept, store: memoryStore() } : kept;
   }
   const prefix = await redisPrefix(options.redisPrefix, connection, context);
   return redisOrMemory(redis({ address, prefix, clock, log, lockDurationMs }), { clock, log, lockDurationMs });

@@ -15,6 +15,7 @@ import { KubernetesNamespaces } from '../adapters/kubernetes/namespaces.ts';
 import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
 import { KubernetesSource } from '../adapters/kubernetes/source.ts';
 import { KubernetesWriter } from '../adapters/kubernetes/writer.ts';
+import { memoryLease } from '../adapters/memory/leadership.ts';
 import { queryOf } from '../machines/match.ts';
 
 export interface KubernetesContext {
@@ -36,7 +37,8 @@ export interface KubernetesParts {
   readonly source: KubernetesSource;
   readonly writer: KubernetesWriter;
   readonly ledger: LedgerStore;
-  readonly shelf: InventoryShelf;
+  /** Absent where the one in the cluster may be another's. */
+  readonly shelf?: InventoryShelf;
   readonly namespaces: KubernetesNamespaces;
 }
 
@@ -45,16 +47,19 @@ export function kubernetes(
   options: Options,
   { connection, namespace, clock, log, waitsFor, hide, shown }: KubernetesContext,
 ): KubernetesParts {
-  const leadership = kubernetesLeadership({
-    connection,
-    clock,
-    log,
-    namespace,
-    elect: options.leaderElect,
-    leaseDurationMs: options.leaseDuration,
-    renewDeadlineMs: options.renewDeadline,
-    retryPeriodMs: options.retryPeriod,
-  });
+  // The Lease in the cluster may be another's, beside whom this one only looks on.
+  const leadership = options.observe
+    ? memoryLease(clock).contender(hostname())
+    : kubernetesLeadership({
+        connection,
+        clock,
+        log,
+        namespace,
+        elect: options.leaderElect,
+        leaseDurationMs: options.leaseDuration,
+        renewDeadlineMs: options.renewDeadline,
+        retryPeriodMs: options.retryPeriod,
+      });
   const { controllers = CONTROLLERS } = options;
   const nothing = `this cluster serves no ${ownersOf(controllers).join(', ')}: install the definitions in crds/`;
   const source = new KubernetesSource({
@@ -73,5 +78,6 @@ export function kubernetes(
   const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname(), shown });
   const namespaces = new KubernetesNamespaces({ connection, clock, log, random: Math.random, timings: TIMINGS });
   const ledger = kubernetesLedger(connection, namespace);
-  return { leadership, source, writer, ledger, shelf: kubernetesInventory(connection, namespace, hide), namespaces };
+  const shelf = options.observe ? {} : { shelf: kubernetesInventory(connection, namespace, hide) };
+  return { leadership, source, writer, ledger, namespaces, ...shelf };
 }

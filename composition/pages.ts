@@ -8,7 +8,7 @@ import type { Environment, Options } from '../adapters/cli/options.ts';
 import { accessTo } from '../adapters/telemetry/access.ts';
 import { parseBindAddress } from '../adapters/telemetry/bind-address.ts';
 import type { Redaction } from '../adapters/telemetry/redaction.ts';
-import type { ActorId } from '../machines/types.ts';
+import type { ActorId, Difference } from '../machines/types.ts';
 
 /** Beside this folder in the source, and where the build copies them. */
 const FILES = new URL('../dashboard/', import.meta.url);
@@ -29,6 +29,8 @@ export interface PagesContext {
   readonly queueNames: () => readonly string[];
   readonly store: RecordStore;
   readonly supervisor: () => Supervisor | undefined;
+  /** What an operator that only observes holds back; absent when it does not. */
+  readonly changes?: () => readonly Difference[];
 }
 
 export interface Pages {
@@ -54,7 +56,7 @@ export async function servePages(options: Options, { dashboardToken }: Environme
 }
 
 async function dashboard(address: string, { jobsWritable }: Options, token: string | null, context: PagesContext): Promise<Page> {
-  const { version, log, clock, secrets, store } = context;
+  const { version, log, clock, secrets, store, changes } = context;
   const bind = parseBindAddress(address);
   const [{ startDashboard }, board] = await Promise.all([import('../adapters/dashboard/server.ts'), jobBoard(jobsWritable, context)]);
   const served = await startDashboard({
@@ -70,6 +72,7 @@ async function dashboard(address: string, { jobsWritable }: Options, token: stri
     notes: board ? [] : ['jobs in memory: no job dashboard'],
     mounts: board ? { '/jobs': (request, response) => board.handle(request, response) } : {},
     version,
+    ...(changes && { changes }),
     now: () => clock.now(),
     hide: (json) => secrets.hideIn(json),
   });
@@ -82,11 +85,12 @@ const journalOf = async (store: RecordStore, actor: ActorId): Promise<readonly J
   (await store.journal(cellOf(actor), JOURNAL)).filter((entry) => entry.actor === actor);
 
 /** Any replica tells it: the journal is in the store. */
-async function journal(address: string, { version, log, secrets, store }: PagesContext): Promise<Page> {
+async function journal(address: string, { version, log, secrets, store, changes }: PagesContext): Promise<Page> {
   const { startJournalServer } = await import('../adapters/journal/server.ts');
   const served = await startJournalServer({
     bind: parseBindAddress(address),
     journal: (actor) => journalOf(store, actor),
+    ...(changes && { changes }),
     version,
     hide: (json) => secrets.hideIn(json),
   });
@@ -144,12 +148,12 @@ async function inspector(
 
 /** Who leads, and by which command its page is reached: a replica that does not lead has nothing to show. A Pod is called as its host. This one
  *  holds the Lease already while it takes the records over. */
-function leadership({ supervisor, podNamespace }: PagesContext, port: number) {
+function leadership({ supervisor, podNamespace, changes }: PagesContext, port: number) {
   const { leading = false, term = 0, leader = null } = supervisor() ?? {};
   const pod = (leader ?? '').replace(/_[^_]*$/, '');
   const isElsewhere = pod !== '' && pod !== hostname();
   const reach = isElsewhere && podNamespace !== null ? `kubectl -n ${podNamespace} port-forward pod/${pod} ${port}` : null;
-  return { leading, term, leader, reach };
+  return { leading, term, leader, reach, ...(changes && { observes: true as const }) };
 }
 
 /** The charts, and every record of this process while it leads. */

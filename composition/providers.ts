@@ -67,6 +67,8 @@ export interface RegistryContext {
   readonly budgetOf: BudgetOf;
   readonly metrics: Metrics;
   readonly callDeadlineMs: number;
+  /** What is worked with in the place of a client, as long as it is open; the client itself, when absent. */
+  readonly shadow?: (provider: Provider, isOpen: () => boolean) => Provider;
 }
 
 export interface Registry {
@@ -95,7 +97,9 @@ export function registry(options: Options, environment: Environment, context: Re
   const connect = (name: string, offer: Offer, token: string): Client => {
     const working = clientOf(name, offer, token, context);
     open.add(working);
-    return { ...context.metrics.instrument(working.client), close: () => void (open.delete(working) && working.client.close()) };
+    const counted = context.metrics.instrument(working.client);
+    const used = context.shadow?.(counted, () => open.has(working)) ?? counted;
+    return { ...used, close: () => void (open.delete(working) && working.client.close()) };
   };
   const entry = (name: string, offer: Offer): KnownProvider => {
     const { facts, variable, token } = offer;

@@ -3,6 +3,7 @@
 import { createDetail } from './detail.js';
 import { byId, element, linksTo } from './dom.js';
 import { get, listen } from './live.js';
+import { createPlan } from './plan.js';
 import { counted, kindOf, listed, outerState, ownerOf, pausedOwners } from './rows.js';
 import { createTable } from './table.js';
 import { clock, followerText, span, toneOf } from './text.js';
@@ -30,7 +31,8 @@ const selected = () => decodeURIComponent(location.hash.slice(1));
 /** @param {Row} row */
 const isPaused = (row) => paused.has(ownerOf(row));
 const detail = createDetail({ now, isPaused });
-const table = createTable({ now, isPaused, select: (actor) => location.replace(`#${encodeURIComponent(actor)}`) });
+const plan = createPlan(() => paint());
+const table = createTable({ now, isPaused, withheld: plan.of, select: (actor) => location.replace(`#${encodeURIComponent(actor)}`) });
 
 const NOTHING_YET = {
   addresses: 'No addresses yet.\nApply a FloatingIPPool or a RoutedIP and they show up here.',
@@ -160,6 +162,7 @@ function heard(next) {
   head = next;
   lostAt = null;
   ahead = next.now - Date.now();
+  plan.heard(next);
   paint();
 }
 

@@ -5,6 +5,7 @@ import { Model, statusOf } from './inspector-model.js';
 import { createOwnView } from './inspector-own.js';
 import { createViewer } from './inspector-viewer.js';
 import { get } from './live.js';
+import { OBSERVES } from './plan.js';
 
 /** @typedef {import('./types.js').Leadership} Leadership */
 
@@ -28,6 +29,9 @@ let isBusy = false;
 /** @type {import('./inspector-viewer.js').Presence} */
 let presence = 'off';
 let isShown = false;
+
+byId('observes').hidden = !about.observes;
+byId('observes').textContent = OBSERVES;
 
 const own = createOwnView(model);
 const viewer = createViewer({

@@ -10,8 +10,8 @@ const ROW_HEIGHT = 54;
 /** Rows drawn beyond either edge, so that scrolling shows no gap. */
 const MARGIN = 6;
 
-/** @param {{ now: () => number, isPaused: (row: Row) => boolean, select: (actor: string) => void }} options */
-export function createTable({ now, isPaused, select }) {
+/** @param {{ now: () => number, isPaused: (row: Row) => boolean, withheld: (row: Row) => string, select: (actor: string) => void }} options */
+export function createTable({ now, isPaused, withheld, select }) {
   const scroller = byId('rows');
   const canvas = byId('canvas');
   /** @type {readonly Row[]} */
@@ -29,7 +29,10 @@ export function createTable({ now, isPaused, select }) {
   const rowElement = (row, index) => {
     const line = element('div', 'row', [
       cell([element('div', 'mono', [row.name]), element('div', 'second', [row.pool || row.chart])]),
-      cell([element('div', '', [badge(row, outerState(row))]), pausedOr(row, waitsFor(row, now()) || innerState(row.state))]),
+      cell([
+        element('div', '', [badge(row, outerState(row))]),
+        pausedOr(row, withheld(row) || waitsFor(row, now()) || innerState(row.state)),
+      ]),
       cell([element('div', 'mono', [row.node || '—']), row.reason ? second(row.reason, 'why', row.message) : second(row.ports)]),
       cell([element('div', 'mono', [row.since === null ? '—' : span(now() - row.since)]), second(tries(row))], 'right'),
     ]);

@@ -11,7 +11,10 @@
  * }} Row */
 
 /** Who decides; `reach` is the command that opens the leader's page.
- * @typedef {{ leading: boolean, term: number, leader: string | null, reach: string | null }} Leadership */
+ * @typedef {{ leading: boolean, term: number, leader: string | null, reach: string | null, observes?: true }} Leadership */
+
+/** What would become of something.
+ * @typedef {{ what: string, subject: string, from: string | null, to: string | null }} Difference */
 
 /** @typedef {Leadership & { now: number }} Head */
 

@@ -138,9 +138,34 @@ export interface JobFailure {
     /** Somebody else keeps the list into which the operator writes. */
     | 'SpecReverted'
     /** The operator lacks a right in its own cluster: nothing was done. */
-    | 'Forbidden';
+    | 'Forbidden'
+    /** It only observes: nothing was sent. */
+    | 'Withheld';
   /** Present when the object was not found that the job is for: it is gone, or its kind is not served at present. */
   readonly objectNotFound?: true;
+  /** What an operator that only observes has withheld; absent for nothing. */
+  readonly withheld?: Difference;
+}
+
+/** What would become of something. */
+export interface Difference {
+  readonly what:
+    | 'assign'
+    | 'move'
+    | 'create'
+    | 'delete'
+    | 'leave'
+    | 'allocate'
+    | 'release'
+    | 'open'
+    | 'close'
+    | 'publish'
+    | 'withdraw'
+    | 'run';
+  /** An address, a port as `tcp/443`, a record as `A work.example.com`, or a job. */
+  readonly subject: string;
+  readonly from: string | null;
+  readonly to: string | null;
 }
 
 /** Something that a condition tells. */

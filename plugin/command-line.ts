@@ -6,7 +6,7 @@ import type { Session } from './ports.ts';
 export type Asked =
   | { readonly command: 'status'; readonly address?: string }
   | { readonly command: 'explain' | 'journal' | 'replay'; readonly address: string }
-  | { readonly command: 'plan'; readonly file: string }
+  | { readonly command: 'plan'; readonly file: string | null }
   | { readonly command: 'inventory'; readonly orphans: boolean }
   | { readonly command: 'move'; readonly address: string; readonly to: string }
   | { readonly command: 'pause' | 'resume'; readonly object: string }
@@ -77,9 +77,9 @@ export function parsePlugin(argv: readonly string[], version: string): Parsed | 
   command('replay <address>', 'Lets the chart of this program take the journal again, and says what it does.').action((address: string) => {
     asked = { command: 'replay', address };
   });
-  command('plan', 'What would move if a manifest were applied. Nothing is done.')
-    .requiredOption('-f, --filename <file>', 'the manifest; - for the standard input')
-    .action(({ filename }: { readonly filename: string }) => {
+  command('plan', 'What would move if a manifest were applied. Nothing is done. Without one: what an operator with --observe would do.')
+    .option('-f, --filename <file>', 'the manifest; - for the standard input')
+    .action(({ filename = null }: { readonly filename?: string | null }) => {
       asked = { command: 'plan', file: filename };
     });
   command('inventory', 'What the accounts hold, whose it is and what it costs, as the operator wrote it down last.')

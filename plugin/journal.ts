@@ -15,12 +15,15 @@ export interface Told {
   readonly entries: readonly JournalEntry[];
 }
 
-const pathOf = ({ journalService: { namespace, service } }: Session, actor: string): string =>
-  `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${service}/proxy/journal?actor=${encodeURIComponent(actor)}`;
+/** Of what the operator serves beside its journal, through the API server. */
+export const journalPath = ({ journalService: { namespace, service } }: Session, what: string): string =>
+  `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${service}/proxy/${what}`;
 
 /** Asks the operator, through the API server. @throws Error that says what is missing */
 export async function readJournal(session: Session, owner: Owner): Promise<Told> {
-  const answer = (await session.api.get(pathOf(session, owner.actor))) as { readonly entries?: readonly JournalEntry[] } | null;
+  const answer = (await session.api.get(journalPath(session, `journal?actor=${encodeURIComponent(owner.actor)}`))) as {
+    readonly entries?: readonly JournalEntry[];
+  } | null;
   const { namespace, service } = session.journalService;
   if (!answer?.entries) {
     throw new Error(

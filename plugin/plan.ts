@@ -1,6 +1,8 @@
 import * as ipGroups from '../crds/generated/ipgroup.ts';
 import { parseGroup } from '../machines/segment.ts';
+import type { Difference } from '../machines/types.ts';
 import { fields, text } from './fields.ts';
+import { journalPath } from './journal.ts';
 import { changesIn, SERVICE } from './manifest.ts';
 import { waitsFor } from './new-services.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';
@@ -9,15 +11,6 @@ import { keepingAddress, sceneOf } from './scene.ts';
 import { called, keyOf, type Scene, type Snapshot, type Wish } from './stage.ts';
 import { allocatedIn } from './stage-vips.ts';
 import { age, data, table } from './table.ts';
-
-/** What would become of something. */
-export interface Difference {
-  readonly what: 'assign' | 'move' | 'create' | 'leave' | 'allocate' | 'release' | 'open' | 'close' | 'publish' | 'withdraw';
-  /** An address, a port as `tcp/443`, or a record as `A work.example.com`. */
-  readonly subject: string;
-  readonly from: string | null;
-  readonly to: string | null;
-}
 
 interface Planned {
   readonly differences: readonly Difference[];
@@ -29,8 +22,10 @@ interface Planned {
   readonly unknown: readonly string[];
 }
 
-/** `kubectl routedip plan -f file`: rehearses the operator with and without the manifest. Nothing is written, no provider is asked. */
-export async function plan(session: Session, { file }: { readonly file: string }): Promise<ExitCode> {
+/** `kubectl routedip plan -f file`: rehearses the operator with and without the manifest. Nothing is written, no provider is asked. Without a file it tells what an operator
+ *  would do that only observes. */
+export async function plan(session: Session, { file }: { readonly file: string | null }): Promise<ExitCode> {
+  if (file === null) return withheld(session);
   const changes = changesIn(session.read(file), session.namespace ?? 'default');
   const scene = await sceneOf(session, changes);
   const { without, applied } = await rehearse(
@@ -42,6 +37,27 @@ export async function plan(session: Session, { file }: { readonly file: string }
   session.out(data(session, planned) ?? planText(planned, changes));
   return planned.differences.length + planned.troubles.length + planned.unknown.length === 0 ? EXIT.ok : EXIT.attention;
 }
+
+/** @throws Error when no such operator is reached */
+async function withheld(session: Session): Promise<ExitCode> {
+  const answer = (await session.api.get(journalPath(session, 'plan'))) as { readonly differences?: readonly Difference[] } | null;
+  if (!answer?.differences)
+    throw new Error(
+      'no operator that only observes tells its plan: run one with --observe and --journal-bind-addr=:8084, or name a manifest by -f',
+    );
+  const { differences } = answer;
+  const text = differences.length === 0 ? ['The operator only observes, and would do nothing.'] : [OBSERVES, '', ...rowsOf(differences)];
+  session.out(data(session, { differences }) ?? text);
+  return differences.length === 0 ? EXIT.ok : EXIT.attention;
+}
+
+const OBSERVES = 'The operator only observes. It would do this:';
+
+const rowsOf = (all: readonly Difference[]): readonly string[] =>
+  table(
+    ['WHAT', 'OF', 'FROM', 'TO'],
+    all.map(({ what, subject, from, to }) => [what, subject, from ?? '', to ?? '']),
+  );
 
 /** Compares the two ends of a rehearsal, and the one without the manifest with what is seen now. */
 export function planOf(scene: Scene, changes: readonly Wish[], without: Snapshot, applied: Snapshot): Planned {
@@ -160,18 +176,13 @@ function troubleOf(change: Wish, { conditions, refusals }: Snapshot, isWaiting: 
 }
 
 function planText({ differences, anyway, troubles, unknown }: Planned, changes: readonly Wish[]): readonly string[] {
-  const rows = (all: readonly Difference[]) =>
-    table(
-      ['WHAT', 'OF', 'FROM', 'TO'],
-      all.map(({ what, subject, from, to }) => [what, subject, from ?? '', to ?? '']),
-    );
   const applied = changes.map(called).join(', ');
   return [
     differences.length === 0
       ? `${unknown.length === 0 ? 'Nothing' : 'As far as it can be told now, nothing'} would move if ${applied} were applied.`
       : `If ${applied} were applied, within ${age(REHEARSED_MS)}:`,
-    ...(differences.length === 0 ? [] : ['', ...rows(differences)]),
-    ...(anyway.length === 0 ? [] : ['', 'Without it, the operator is about to do this:', '', ...rows(anyway)]),
+    ...(differences.length === 0 ? [] : ['', ...rowsOf(differences)]),
+    ...(anyway.length === 0 ? [] : ['', 'Without it, the operator is about to do this:', '', ...rowsOf(anyway)]),
     ...(troubles.length === 0 ? [] : ['', 'What would be wrong then:', ...troubles]),
     ...(unknown.length === 0 ? [] : ['', 'What cannot be told yet:', ...unknown]),
   ];

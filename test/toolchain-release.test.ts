@@ -152,7 +152,9 @@ describe('what a release consists of', () => {
   test('is counted in SHA256SUMS', () => {
     const lines = asset('SHA256SUMS').trim().split('\n');
     expect(lines).toEqual(
-      [ARCHIVE, 'bundle-webhook.yaml', 'bundle.yaml', 'crds.yaml', 'routedip.yaml'].map((name) => `${sumOf(name)}  ${name}`),
+      [ARCHIVE, 'bundle-webhook.yaml', 'bundle.yaml', 'crds.yaml', 'observer.yaml', 'routedip.yaml'].map(
+        (name) => `${sumOf(name)}  ${name}`,
+      ),
     );
   });
 
@@ -215,6 +217,7 @@ describe('what a release consists of', () => {
     const image = `ghcr.io/example-org/routedip-operator:${VERSION}`;
     for (const bundle of ['bundle.yaml', 'bundle-webhook.yaml'])
       expect(asset(bundle).match(/image: \S*routedip-operator:\S+/g)).toEqual([`image: ${image}`, `image: ${image}`]);
+    expect(asset('observer.yaml').match(/image: \S+/g)).toEqual([`image: ${image}`]);
     const chart = (name: string): string => readFileSync(join(folder, 'chart/routedip-operator', name), 'utf8');
     expect(parse(chart('values.yaml')).image.registry).toBe('ghcr.io/example-org');
     const { home, annotations } = parse(chart('Chart.yaml'));

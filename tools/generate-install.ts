@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path';
 import { type GeneratedFile, generate } from './generated-files.ts';
 import { DEPLOY, definitionFiles, definitionText, imagesOf, installedFiles, manifestsIn, manifestText } from './manifests.ts';
+import { observerText } from './observer-manifest.ts';
 
 const WRITTEN = '# Generated from the plain manifests: change those and run npm run generate.';
 
@@ -59,6 +60,7 @@ export const installFiles = (): readonly GeneratedFile[] => {
     'crds.yaml': definitions,
     'bundle.yaml': whole,
     'bundle-webhook.yaml': bundleWithWebhook(definitions),
+    'observer.yaml': `${WRITTEN}\n${observerText()}`,
     'images.txt': `${imagesOf(manifestsIn(whole)).join('\n')}\n`,
     ...Object.fromEntries(
       Object.entries(COMPONENTS).map(([name, file]) => [

@@ -45,6 +45,7 @@ export const build = async (publication: Publication, folder: string): Promise<v
     'bundle-webhook.yaml': bundleOf('bundle-webhook.yaml', publication),
     'bundle.yaml': bundleOf('bundle.yaml', publication),
     'crds.yaml': read('deploy/crds.yaml'),
+    'observer.yaml': bundleOf('observer.yaml', publication),
     'routedip.yaml': krewManifest(read('deploy/krew/routedip.yaml'), values),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(assets, name), text);

@@ -94,7 +94,7 @@ export const LOG_KEYS = [
   ...(['term', 'storedTerm', 'begins', 'records', 'cells', 'holder', 'lease', 'aheadMs', 'runId'] as const),
   ...(['cell', 'actor', 'sender', 'event', 'awaited'] as const),
   ...(['job', 'jobName', 'title', 'queue', 'unknownOutcome'] as const),
-  ...(['path', 'labelSelector', 'fieldSelector', 'api', 'url', 'jobsUrl', 'names', 'admission', 'signal'] as const),
+  ...(['path', 'labelSelector', 'fieldSelector', 'api', 'url', 'jobsUrl', 'names', 'admission', 'observeOnly', 'signal'] as const),
 ] as const;
 
 export type LogFields = { readonly [key in (typeof LOG_KEYS)[number]]?: unknown };

@@ -23,6 +23,8 @@ export interface Options {
   readonly vipLease?: { readonly namespace: string; readonly name: string };
   readonly leaderElect: boolean;
   readonly namespace?: string;
+  /** Nothing is changed at any provider, nor in the cluster. */
+  readonly observe: boolean;
   /** Where records and jobs are kept. */
   readonly jobs: 'redis' | 'memory';
   readonly redisPrefix?: string;
@@ -196,6 +198,10 @@ function flags(): Option[] {
     )
       .choices(['redis', 'memory'])
       .default('redis'),
+    new Option(
+      '--observe',
+      'only observe: decide everything, change nothing at any provider or in the cluster, and show what would be done; needs neither Redis nor the Lease',
+    ).default(false),
     new Option('--redis-prefix <name>', 'prefix of all keys (default: the UID of the namespace kube-system)'),
     new Option('--dashboard-bind-addr <address>', 'serve the dashboard and the job dashboard, e.g. 127.0.0.1:8081 (default: off)'),
     new Option('--jobs-writable', 'let the job dashboard retry and remove jobs').default(false),

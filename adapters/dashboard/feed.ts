@@ -11,6 +11,8 @@ export interface LeadershipView {
   readonly leader: string | null;
   /** The command that opens the leader's page instead; null when none is known. */
   readonly reach: string | null;
+  /** It only observes; absent for false. */
+  readonly observes?: true;
 }
 
 export interface FeedOptions {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Observer } from '../../actors/ports/observers.ts';
 import type { JournalEntry } from '../../actors/ports.ts';
+import type { Difference } from '../../machines/types.ts';
 import { listen } from '../listener/listen.ts';
 import { SECURITY_HEADERS, serveAsset } from './assets.ts';
 import { chartDefinition, type MachineLike } from './definition.ts';
@@ -27,6 +28,8 @@ interface DashboardOptions extends FeedOptions {
   /** Other pages that this server answers for, by the first part of their path, e.g. `/jobs`. */
   readonly mounts?: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>>;
   readonly version: string;
+  /** What an operator that only observes holds back; absent when it does not. */
+  readonly changes?: () => readonly Difference[];
 }
 
 export interface Dashboard {
@@ -37,7 +40,7 @@ export interface Dashboard {
 
 const JOURNAL_LIMIT = 50;
 
-/** Serves the pages and their JSON: /api/about, /api/inventory, /api/actors, /api/actor?id=, /api/charts/<name>, /api/journal?actor=, /api/stream, /healthz.
+/** Serves the pages and their JSON: /api/about, /api/inventory, /api/actors, /api/actor?id=, /api/charts/<name>, /api/journal?actor=, /api/plan, /api/stream, /healthz.
  *  Reads only; nothing here changes anything. @throws Error that names the address when it cannot be listened on */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const feed = createFeed(options);
@@ -88,19 +91,30 @@ async function answerJson(
 
 /** The data behind `path`; null when there is none. */
 async function lookUp(options: DashboardOptions, feed: Feed, path: string, query: URLSearchParams): Promise<object | null> {
-  const { machines, records, journal, inventory, leadership, links, notes = [], version, now } = options;
-  if (path === '/api/about') return { version, links, notes, charts: Object.keys(machines), ...leadership(), now: now() };
-  if (path === '/api/actors' || path === '/api/actor') await feed.recall();
-  if (path === '/api/actors') return { ...leadership(), now: now(), actors: feed.rows() };
-  if (path === '/api/inventory') return { ...leadership(), now: now(), inventory: inventory() };
-  if (path === '/api/journal') return { entries: await journal(query.get('actor') ?? '', JOURNAL_LIMIT) };
-  if (path === '/api/actor') {
-    const found = records().find(({ actor }) => actor === query.get('id'));
-    return found ? { row: rowOf(found.actor, found.record, feed.since(found.actor)), record: found.record } : null;
+  const { machines, records, journal, inventory, leadership, links, notes = [], version, now, changes } = options;
+  const [, of = path, name = ''] = /^(\/api\/charts)\/([^/]+)$/.exec(path) ?? [];
+  switch (of) {
+    case '/api/about':
+      return { version, links, notes, charts: Object.keys(machines), ...leadership(), now: now() };
+    case '/api/actors':
+      await feed.recall();
+      return { ...leadership(), now: now(), actors: feed.rows() };
+    case '/api/inventory':
+      return { ...leadership(), now: now(), inventory: inventory() };
+    case '/api/journal':
+      return { entries: await journal(query.get('actor') ?? '', JOURNAL_LIMIT) };
+    case '/api/plan':
+      return changes ? { differences: changes() } : null;
+    case '/api/charts':
+      return Object.hasOwn(machines, name) ? chartDefinition(name, machines[name] as MachineLike) : null;
+    case '/api/actor': {
+      await feed.recall();
+      const found = records().find(({ actor }) => actor === query.get('id'));
+      return found ? { row: rowOf(found.actor, found.record, feed.since(found.actor)), record: found.record } : null;
+    }
+    default:
+      return null;
   }
-  const [, name = ''] = /^\/api\/charts\/([^/]+)$/.exec(path) ?? [];
-  const machine = Object.hasOwn(machines, name) ? machines[name] : undefined;
-  return machine ? chartDefinition(name, machine) : null;
 }
 
 function stream(feed: Feed, response: ServerResponse): void {

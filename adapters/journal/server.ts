@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Unreachable } from '../../actors/errors.ts';
 import type { JournalEntry } from '../../actors/ports.ts';
+import type { Difference } from '../../machines/types.ts';
 import { type Listener, listen } from '../listener/listen.ts';
 
 interface JournalOptions {
   readonly bind: { readonly host?: string; readonly port: number };
   /** The newest transitions of an actor, newest first. @throws Unreachable */
   readonly journal: (actor: string) => Promise<readonly JournalEntry[]>;
+  /** What an operator that only observes holds back; absent when it does not. */
+  readonly changes?: () => readonly Difference[];
   readonly version: string;
   /** Takes secrets out of what is answered. */
   readonly hide: (text: string) => string;
@@ -21,7 +24,7 @@ const PER_SECOND = 20;
 /** Ids of actors are paths of names; nothing longer is one. */
 const LONGEST_ACTOR = 600;
 
-/** Serves GET /journal?actor=<id> as `{version, entries}`, on whatever replica. Nothing here changes anything.
+/** Serves GET /journal?actor=<id> as `{version, entries}`, on whatever replica, and GET /plan as `{version, differences}` where it only observes. Nothing here changes anything.
  *  @throws Error that names the address when it cannot be listened on */
 export async function startJournalServer(options: JournalOptions): Promise<JournalServer> {
   const mayRead = paced();
@@ -46,13 +49,15 @@ async function answer(
 ): Promise<void> {
   if (request.method !== 'GET') return json(options, response, 405, { error: 'The journal is only read.' });
   const actor = searchParams.get('actor') ?? '';
-  if (pathname !== '/journal' || actor === '' || actor.length > LONGEST_ACTOR)
+  const { version, changes } = options;
+  const isPlan = pathname === '/plan' && changes !== undefined;
+  if (!isPlan && (pathname !== '/journal' || actor === '' || actor.length > LONGEST_ACTOR))
     return json(options, response, 404, { error: 'There is /journal?actor=<id>.' });
   if (!mayRead()) {
     response.setHeader('Retry-After', '1');
     return json(options, response, 429, { error: 'Too many ask at once: ask again in a second.' });
   }
-  json(options, response, 200, { version: options.version, entries: await options.journal(actor) });
+  json(options, response, 200, { version, ...(isPlan ? { differences: changes() } : { entries: await options.journal(actor) }) });
 }
 
 function json({ hide }: JournalOptions, response: ServerResponse, status: number, body: object): void {

@@ -8,17 +8,19 @@ interface LogOptions {
   readonly debug: boolean;
   /** Everything printed passes through it: messages, fields, stacks. */
   readonly redaction: Redaction;
+  /** Fields of every line; none, when absent. */
+  readonly base?: LogFields | undefined;
   /** Where lines go, each written at once; standard output when absent. */
   readonly destination?: DestinationStream;
 }
 
 /** A log of JSON lines: level as a word, ISO time, the fields, the message. Lines are written before the call returns, so none is lost when the process ends. */
-export function createLog({ debug, redaction, destination }: LogOptions): Log {
+export function createLog({ debug, redaction, base, destination }: LogOptions): Log {
   const logger = pino(
     {
       level: debug ? 'debug' : 'info',
       // Neither pid nor hostname: in a cluster both are known from the Pod, and alone they are noise.
-      base: null,
+      base: base ?? null,
       timestamp: pino.stdTimeFunctions.isoTime,
       // JSON escapes only some of the control characters. Of a line of it the last character alone is none of a text.
       hooks: { streamWrite: (line) => `${visible(line.slice(0, -1))}\n` },

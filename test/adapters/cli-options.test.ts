@@ -145,6 +145,11 @@ describe('where records and jobs are kept', () => {
     expect(said.mock.calls.join()).toContain(`option '${flag.split('=')[0]}' has no meaning with '--jobs=memory'`);
   });
 
+  test('has no meaning for whoever only observes: what is said of Redis stands, and is not used', () => {
+    expect(parsed({})?.options.observe).toBe(false);
+    expect(parsed({}, '--observe', '--redis-prefix=x', '--jobs-writable')?.options.observe).toBe(true);
+  });
+
   test('is nowhere else', () => {
     const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     expect(parsed({}, '--jobs=disk')).toBeNull();

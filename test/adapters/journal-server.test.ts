@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
 import type { JournalEntry } from '../../actors/ports.ts';
 import { type JournalServer, startJournalServer } from '../../adapters/journal/server.ts';
+import type { Difference } from '../../machines/types.ts';
 
 const ENTRY: JournalEntry = {
   actor: 'pool/default/p/ip/203.0.113.1',
@@ -17,7 +18,7 @@ let server: JournalServer | null = null;
 afterEach(() => server?.close());
 
 const asked: string[] = [];
-const start = async (fails: Error | null = null): Promise<string> => {
+const start = async (fails: Error | null = null, changes?: () => readonly Difference[]): Promise<string> => {
   asked.length = 0;
   server = await startJournalServer({
     bind: { host: '127.0.0.1', port: 0 },
@@ -27,6 +28,7 @@ const start = async (fails: Error | null = null): Promise<string> => {
       return [ENTRY];
     },
     version: '1.2.3',
+    ...(changes && { changes }),
     hide: (text) => text.replaceAll('token-123', '[redacted]'),
   });
   return server.url;
@@ -40,7 +42,18 @@ test('tells the transitions of one actor, without secrets', async () => {
   expect(asked).toEqual([ENTRY.actor]);
 });
 
+test('tells what would be done of an operator that only observes, without secrets, and asks nobody', async () => {
+  const url = await start(null, () => [{ what: 'publish', subject: 'A token-123', from: null, to: '203.0.113.1' }]);
+  expect(await (await fetch(`${url}/plan`)).json()).toEqual({
+    version: '1.2.3',
+    differences: [{ what: 'publish', subject: 'A [redacted]', from: null, to: '203.0.113.1' }],
+  });
+  expect((await fetch(`${url}/journal`)).status).toBe(404);
+  expect(asked).toEqual([]);
+});
+
 test.each([
+  ['GET', '/plan', 404],
   ['GET', '/journal', 404],
   ['GET', '/', 404],
   ['GET', `/journal?actor=${'x'.repeat(601)}`, 404],

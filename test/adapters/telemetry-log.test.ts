@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
-import { LOG_KEYS } from '../../actors/ports/observers.ts';
+import { LOG_KEYS, type LogFields } from '../../actors/ports/observers.ts';
 import { createLog } from '../../adapters/telemetry/log.ts';
 import { redaction } from '../../adapters/telemetry/redaction.ts';
 import { known } from '../support/log-keys.ts';
@@ -11,14 +11,15 @@ const PASSWORD = 'p@ss wörd';
 /** Which calls each of these secrets `it`. */
 const knowing = (...secrets: readonly string[]) => redaction(secrets.map((text) => ({ text, what: 'it' })));
 
-function logInto(lines: string[], options: { debug?: boolean; secrets?: readonly string[] } = {}) {
+function logInto(lines: string[], options: { debug?: boolean; secrets?: readonly string[]; base?: LogFields } = {}) {
   const destination = new Writable({
     write: (chunk, _encoding, done) => {
       lines.push(String(chunk));
       done();
     },
   });
-  return createLog({ debug: options.debug ?? false, redaction: knowing(...(options.secrets ?? [TOKEN, PASSWORD])), destination });
+  const { debug = false, secrets = [TOKEN, PASSWORD], base } = options;
+  return createLog({ debug, redaction: knowing(...secrets), base, destination });
 }
 
 const only = (lines: readonly string[]): Record<string, unknown> => {
@@ -33,6 +34,14 @@ describe('the log', () => {
     const line = only(lines);
     expect(line).toMatchObject({ level: 'info', msg: 'assigned', address: '203.0.113.7', to: 'node-a', term: 3 });
     expect(line.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  test('bears in each line what holds for all of them', () => {
+    const lines: string[] = [];
+    const log = logInto(lines, { base: { observeOnly: true } });
+    log.info('leads', { term: 3 });
+    log.warn('an object is degraded');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ observeOnly: true, term: 3 }, { observeOnly: true }]);
   });
 
   test('shows debug lines only when asked to', () => {

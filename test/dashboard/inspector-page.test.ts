@@ -41,7 +41,7 @@ let page: Page;
 let complaints: string[];
 let viewer: { readonly port: number; readonly asked: string[]; readonly listen: () => Promise<void> };
 let records: Map<string, ActorRecord>;
-let leadership: { leading: boolean; term: number; leader: string | null; reach: string | null };
+let leadership: { leading: boolean; term: number; leader: string | null; reach: string | null; observes?: true };
 
 beforeAll(async () => {
   browser = await launchChromium();
@@ -272,6 +272,16 @@ describe('with a viewer that does not answer', () => {
     await page.click('#show-viewer');
     await page.frameLocator('#viewer').locator('li').nth(2).waitFor();
   });
+});
+
+test('an operator that only observes says so above everything', async () => {
+  const bridge = await start();
+  await page.goto(bridge.url);
+  await page.locator('#actor option').nth(1).waitFor({ state: 'attached' });
+  expect(await page.locator('#observes').isHidden()).toBe(true);
+  leadership = { ...leadership, observes: true };
+  await page.reload();
+  await says('#observes', 'Only observes: nothing is changed at any provider or in the cluster.');
 });
 
 describe('a replica that does not lead', () => {

@@ -199,6 +199,38 @@ describe('the page in a browser', () => {
     expect(await page.locator('.row[aria-selected="true"]').count()).toBe(1);
   });
 
+  test('says that it only observes, and what would be done, above all and at each address; nothing of it once it acts', async () => {
+    const differences = [
+      { what: 'move', subject: addressAt(0), from: 'node-0', to: 'node-9' },
+      { what: 'open', subject: 'tcp/443', from: null, to: 'firewall edge' },
+    ] as const;
+    const observing = await startWorld({ changes: () => differences });
+    observing.leadership = { ...observing.leadership, observes: true };
+    observing.put('ip', first, { to: { Stable: 'Held' }, context: { address: addressAt(0) } });
+    observing.put('firewall', 'firewall/digitalocean/edge', { to: 'Idle' });
+    await page.goto(observing.url);
+    await shows('#plan-title', 'Only observes: nothing is changed at any provider or in the cluster. Withheld: 2');
+    await page.click('#plan-title');
+    expect(
+      (await textOf('#plan'))
+        .split('\n')
+        .slice(1)
+        .map((line) => line.split('\t')),
+    ).toEqual([
+      ['What', 'Of', 'From', 'To'],
+      ['move', addressAt(0), 'node-0', 'node-9'],
+      ['open', 'tcp/443', '–', 'firewall edge'],
+    ]);
+    await shows(`[data-actor="${first}"]`, 'withheld: move to node-9');
+    await page.getByText('Other').click();
+    await shows('[data-actor="firewall/digitalocean/edge"]', 'withheld: open tcp/443');
+    const { observes: _, ...acting } = observing.leadership;
+    observing.leadership = acting;
+    observing.turn({ [first]: { event: 'LOST', to: 'Electing' } });
+    await page.waitForSelector('#plan', { state: 'hidden' });
+    await observing.dashboard.close();
+  });
+
   test('says that this replica is not the leader, who is, and how to get there', async () => {
     const reach = 'kubectl -n routedip-operator port-forward pod/pod-b 8081';
     world.leadership = { leading: false, term: 8, leader: 'pod-b', reach };

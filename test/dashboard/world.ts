@@ -20,7 +20,7 @@ export interface World {
   readonly dashboard: Dashboard;
   readonly url: string;
   inventory: object | null;
-  leadership: { leading: boolean; term: number; leader: string | null; reach: string | null };
+  leadership: { leading: boolean; term: number; leader: string | null; reach: string | null; observes?: true };
   /** Puts actors there without telling the dashboard, as they are when a process starts to lead. */
   put(chart: string, actor: string, change: Omit<Change, 'event'>): void;
   /** What the journal tells of before this process led. */
@@ -39,10 +39,8 @@ export async function startWorld(change: Partial<Options> = {}, charts: Readonly
   const records = new Map<string, ActorRecord>();
   const journal: JournalEntry[] = [];
   const bind = { host: '127.0.0.1', port: 0 };
-  const world = {
-    inventory: null as object | null,
-    leadership: { leading: true, term: 7, leader: 'this-replica' as string | null, reach: null as string | null },
-  };
+  const leadership: World['leadership'] = { leading: true, term: 7, leader: 'this-replica', reach: null };
+  const world = { inventory: null as object | null, leadership };
   const dashboard = await startDashboard({
     bind,
     access: accessTo(bind, null),

@@ -24,6 +24,7 @@ const OPTIONAL = [
   'vip-admission-webhook.yaml',
   'virtual-ips.yaml',
   'journal.yaml',
+  'components/observe/role.yaml',
   'components/service-monitor/service-monitor.yaml',
   'components/prometheus-rule/rules.yaml',
 ];
@@ -165,6 +166,34 @@ describe('the Pods', () => {
   });
 });
 
+describe('an operator that only observes', () => {
+  const observer = shippedIn(read('observer.yaml'));
+
+  test('may read what the operator may, and write one thing: the status of Pods where it is', () => {
+    const rights = observer.flatMap((object) => rulesOf(object).map((rule) => ({ kind: object.kind, rule })));
+    const isRead = (verb: string): boolean => ['get', 'list', 'watch'].includes(verb);
+    expect(rights.filter(({ rule }) => !rule.verbs.every(isRead))).toEqual([
+      { kind: 'Role', rule: { apiGroups: [''], resources: ['pods/status'], verbs: ['patch'] } },
+    ]);
+    const readBy = (objects: readonly Shipped[], name: string) =>
+      rulesOf(pick(keyed(objects), `ClusterRole ${name}`))
+        .filter(({ verbs }) => verbs.some(isRead))
+        .map(({ resources }) => resources);
+    expect(readBy(observer, 'routedip-observer').length).toBeGreaterThan(8);
+    expect(readBy(observer, 'routedip-observer')).toEqual(readBy(bundle, NAME));
+  });
+
+  test('has nothing in common with any other installation, and is started as one', () => {
+    expect(Object.keys(keyed([...observer, ...bundle, ...extras]))).toHaveLength(observer.length + bundle.length + extras.length);
+    for (const { kind, metadata } of observer)
+      expect(metadata.namespace ?? metadata.name, `${kind} ${metadata.name}`).toBe('routedip-observer');
+    const { spec } = pick(keyed(observer), 'Deployment routedip-observer');
+    const [{ args, env }] = spec.template.spec.containers;
+    expect(parseCommandLine(args, {}, '0.1.0')?.options).toMatchObject({ observe: true, tokensSecret: { name: 'routedip-observer' } });
+    expect([env, spec.template.spec.initContainers]).toEqual([undefined, undefined]);
+  });
+});
+
 describe('the rights', () => {
   test('have no wildcard, and none on Secrets that is bound for the whole cluster', () => {
     const objects = [...bundle, ...extras];
@@ -201,6 +230,7 @@ describe('the components', () => {
   const base = Object.keys(keyed(bundle));
 
   test.skipIf(!hasComponents).each([
+    ['observe', ['components/observe/role.yaml']],
     ['service-monitor', ['components/service-monitor/service-monitor.yaml']],
     ['prometheus-rule', ['prometheus/rules.yaml']],
     ['virtual-ips', ['virtual-ips.yaml']],

@@ -19,6 +19,7 @@ interface Labelled {
 
 interface Rule {
   readonly resources: readonly string[];
+  readonly verbs: readonly string[];
 }
 
 /** An object that is installed, as far as a test looks into it. Each looks only for what its kind has. */

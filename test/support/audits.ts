@@ -8,6 +8,9 @@ import type { AuditEvent } from './kube.ts';
 /** The operator, as a real API server knows it. */
 export const OPERATOR = 'system:serviceaccount:routedip-operator:routedip-operator';
 
+/** One that only observes, by deploy/observer.yaml. */
+export const OBSERVER = 'system:serviceaccount:routedip-observer:routedip-observer';
+
 /** What the operator of one stage has asked the API server for. */
 export interface Audit {
   /** The test file. */

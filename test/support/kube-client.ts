@@ -79,7 +79,7 @@ export const apiClient = (url: string, pki: Pki): ApiClient => {
 type User = { readonly token: string } | { readonly 'client-certificate': string; readonly 'client-key': string };
 
 /** Writes a kubeconfig with one context to `path`, readable by its owner only, and returns the path. */
-export const writeKubeconfig = (path: string, server: string, ca: string, user: User): string => {
+export const writeKubeconfig = (path: string, server: string, ca: string, user: User, namespace?: string): string => {
   const inline = (file: string): string => readFileSync(file).toString('base64');
   const credentials =
     'token' in user
@@ -90,7 +90,7 @@ export const writeKubeconfig = (path: string, server: string, ca: string, user: 
     kind: 'Config',
     clusters: [{ name: 'test', cluster: { server, 'certificate-authority-data': inline(ca) } }],
     users: [{ name: 'user', user: credentials }],
-    contexts: [{ name: 'test', context: { cluster: 'test', user: 'user' } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'user', ...(namespace && { namespace }) } }],
     'current-context': 'test',
   };
   writeFileSync(path, stringify(config), { mode: 0o600 });

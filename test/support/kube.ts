@@ -29,8 +29,8 @@ export interface Cluster {
   send(path: string, options?: ApiRequest): Promise<ApiResponse>;
   /** A token of the ServiceAccount, by the TokenRequest API; valid for an hour. */
   tokenFor(namespace: string, serviceAccount: string): Promise<string>;
-  /** Path of a kubeconfig that bears `token`. */
-  kubeconfigFor(token: string): string;
+  /** Path of a kubeconfig that bears `token`, in this namespace unless it is not said. */
+  kubeconfigFor(token: string, namespace?: string): string;
   /** Resources, by their plural names, that a test has taken from the operator, or never given to it: to be refused those is no mistake of the roles. */
   readonly forbidden: Set<string>;
   /** Requests so far, oldest first. @throws Error unless the cluster was started with `audit` */
@@ -173,9 +173,9 @@ class RunningCluster implements Cluster {
     return body.status.token;
   }
 
-  kubeconfigFor(token: string): string {
+  kubeconfigFor(token: string, namespace?: string): string {
     this.#kubeconfigs += 1;
-    return writeKubeconfig(join(this.#folder, `token-${this.#kubeconfigs}.kubeconfig`), this.url, this.#pki.ca, { token });
+    return writeKubeconfig(join(this.#folder, `token-${this.#kubeconfigs}.kubeconfig`), this.url, this.#pki.ca, { token }, namespace);
   }
 
   auditLog(): readonly AuditEvent[] {

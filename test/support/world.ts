@@ -362,8 +362,7 @@ export class World {
 
   /** Node name that holds the address at the provider; null for none. */
   holderOf(address: string): string | null {
-    const held = this.provider.cloud.find(address as Address).providerID;
-    return held === null ? null : nodeNameOf(held);
+    return nodeNameOf(this.provider.cloud.find(address as Address).providerID ?? '') || null;
   }
 
   status(ref: ObjectRef): Partial<PoolStatus> {

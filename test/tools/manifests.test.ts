@@ -92,6 +92,7 @@ describe('as Kubernetes describes its kinds, strictly, are', () => {
   test.each([
     'deploy/bundle.yaml',
     'deploy/bundle-webhook.yaml',
+    'deploy/observer.yaml',
     'deploy/prometheus/rules.yaml',
     'deploy/prometheus/pod-monitor.yaml',
     ...yamlIn('crds'),
@@ -113,6 +114,7 @@ describe('as Kubernetes describes its kinds, strictly, are', () => {
   test.each([
     ['nothing', {}],
     ['redis.mode=memory', { redis: { mode: 'memory' } }],
+    ['observe', { observe: true }],
     [
       'an external Redis',
       { redis: { mode: 'external', url: 'rediss+sentinel://a,b/mymaster', sentinel: { username: 'w', passwordSecret: { name: 's' } } } },

@@ -1,0 +1,110 @@
+import { Withheld } from '../../actors/errors.ts';
+import type { Firewall, Provider } from '../../actors/ports/provider.ts';
+import { portText } from '../../machines/port.ts';
+import type { Address, Difference, DNSRecord, ObservedAddress, ProviderID } from '../../machines/types.ts';
+import { Edits } from './edits.ts';
+
+/** A provider that is only read. */
+export interface Shadow {
+  readonly provider: Provider;
+  /** What is withheld, as far as nobody else has done it yet. Nodes go by their providerID. */
+  readonly changes: () => readonly Difference[];
+}
+
+/** The provider as it would be after all that it was asked to change: of `real` only what reads is called. What would be is kept here, and shown by what is read from then on, so that what comes after it
+ *  is decided, too. It counts as long as what it would change stays as it was. */
+export function shadowOf(real: Provider): Shadow {
+  const moved = new Map<Address, { readonly from: ProviderID | null; readonly to: ProviderID }>();
+  const ports = new Edits<string>();
+  const nodes = new Edits<ProviderID>();
+  const records = new Edits<string>();
+  /** By zone what its records are called, those included that would be there. */
+  const zones = new Map<string, { readonly name: string; readonly texts: ReadonlyMap<string, string> }>();
+
+  const placed = (observed: ObservedAddress): ObservedAddress => {
+    const move = moved.get(observed.address);
+    if (move && !observed.locked && observed.providerID === move.from) return { ...observed, providerID: move.to };
+    moved.delete(observed.address);
+    return observed;
+  };
+  const edited = (key: string, firewall: Firewall): Firewall => {
+    const open = ports.over(key, firewall.ports);
+    const freeRules = firewall.freeRules + firewall.ports.length - open.length;
+    return { ...firewall, ports: open, nodes: nodes.over(key, firewall.nodes), freeRules };
+  };
+  const withheld = (what: 'create' | 'delete' | 'leave', subject: string, to: string | null = null) =>
+    Promise.reject(new Withheld({ what, subject, from: null, to }));
+  const { name, capabilities, jobs } = real;
+  const provider: Provider = {
+    name,
+    capabilities,
+    ...(jobs && { jobs }),
+    findNode: (...asked) => real.findNode(...asked),
+    actionState: (...asked) => real.actionState(...asked),
+    findRoutedIP: async (...asked) => placed(await real.findRoutedIP(...asked)),
+    listRoutedIPs: async (call) => {
+      const all = (await real.listRoutedIPs(call)).map(placed);
+      const there = new Set(all.map(({ address }) => address));
+      if (call.family === undefined) for (const address of moved.keys()) if (!there.has(address)) moved.delete(address);
+      return all;
+    },
+    assignRoutedIP: async (address, to, call) => {
+      const { providerID: from } = await real.findRoutedIP(address, call);
+      if (from === to) moved.delete(address);
+      else moved.set(address, { from, to });
+      return null;
+    },
+    createRoutedIP: (region) => withheld('create', 'a new address', region),
+    deleteRoutedIP: (address) => withheld('delete', address),
+    unassignRoutedIP: (address) => withheld('leave', address),
+    findRoutedIPFirewall: async (key, call) => {
+      const found = await real.findRoutedIPFirewall(key, call);
+      return found && edited(key, found);
+    },
+    listRoutedIPFirewalls: async (keys, call) =>
+      (await real.listRoutedIPFirewalls(keys, call)).map((found) => edited(keys.includes(found.id) ? found.id : found.name, found)),
+    addRoutedIPFirewallPort: async (key, some) => ports.add(key, some.map(portText)),
+    deleteRoutedIPFirewallPort: async (key, some) => ports.remove(key, some.map(portText)),
+    addRoutedIPFirewallNode: async (key, some) => nodes.add(key, some),
+    deleteRoutedIPFirewallNode: async (key, some) => nodes.remove(key, some),
+    listDNSRecords: async (key, call) => {
+      const zone = await real.listDNSRecords(key, call);
+      const ids = new Map(zone.records.map((record) => [textOf(record), record.id]));
+      const shown = records.over(key, [...ids.keys()]).map((text): DNSRecord => ({ ...JSON.parse(text), id: ids.get(text) ?? text }));
+      zones.set(key, { name: zone.name, texts: new Map(shown.map((record) => [record.id, textOf(record)])) });
+      return { ...zone, records: shown };
+    },
+    createDNSRecord: async (key, record) => records.add(key, [textOf(record)]),
+    updateDNSRecord: async (key, record, call) => {
+      await provider.deleteDNSRecord(key, record.id, call);
+      records.add(key, [textOf(record)]);
+    },
+    deleteDNSRecord: async (key, id) => {
+      const text = zones.get(key)?.texts.get(id);
+      if (text !== undefined) records.remove(key, [text]);
+    },
+  };
+  const opened = (key: string, subject: string, isAdded: boolean): Difference => {
+    const firewall = `firewall ${key}`;
+    return isAdded ? { what: 'open', subject, from: null, to: firewall } : { what: 'close', subject, from: firewall, to: null };
+  };
+  const published = (key: string, text: string, isAdded: boolean): Difference => {
+    const { type, name: relative, data } = JSON.parse(text) as DNSRecord;
+    const zone = zones.get(key)?.name ?? key;
+    const subject = `${type} ${relative === '@' ? zone : `${relative}.${zone}`}`;
+    return isAdded ? { what: 'publish', subject, from: null, to: data } : { what: 'withdraw', subject, from: data, to: null };
+  };
+  return {
+    provider,
+    changes: () => [
+      ...[...moved].map(([subject, { from, to }]): Difference => ({ what: from === null ? 'assign' : 'move', subject, from, to })),
+      ...ports.map(opened),
+      ...nodes.map(opened),
+      ...records.map(published),
+    ],
+  };
+}
+
+/** All of a record but its id: one that would be there has none yet, and goes by this. Two that say the same count as one. */
+const textOf = ({ type, name, data, ttlSeconds, proxied }: Omit<DNSRecord, 'id'>): string =>
+  JSON.stringify({ type, name, data, ttlSeconds, proxied });

@@ -1,0 +1,15 @@
+import type { ClusterSource, PoolObject } from '../../actors/ports/cluster.ts';
+import { FINALIZER } from '../../machines/types.ts';
+
+/** The cluster as if our finalizer stood on each RoutedIP, for whoever puts it on none: before that nothing is decided for one. */
+export const guardedSource = (source: ClusterSource): ClusterSource => ({
+  start: (listener) => source.start({ ...listener, poolObserved: (object) => listener.poolObserved(guarded(object)) }),
+  resync: (restMs) => source.resync(restMs),
+  knows: (kind) => source.knows(kind),
+  close: () => source.close(),
+});
+
+const guarded = (object: PoolObject): PoolObject =>
+  object.ref.kind !== 'RoutedIP' || object.deleting
+    ? object
+    : { ...object, marks: { annotations: {}, ...object.marks, finalizers: [...(object.marks?.finalizers ?? []), FINALIZER] } };

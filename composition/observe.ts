@@ -1,0 +1,78 @@
+import { hostname } from 'node:os';
+import type { ClusterSource } from '../actors/ports/cluster.ts';
+import type { Log } from '../actors/ports/observers.ts';
+import type { Provider } from '../actors/ports/provider.ts';
+import { withheldIn } from '../actors/withheld.ts';
+import type { Options } from '../adapters/cli/options.ts';
+import { messageOf } from '../adapters/kubernetes/api-error.ts';
+import type { Connection } from '../adapters/kubernetes/connection.ts';
+import { readOnly, showObserveOnly } from '../adapters/kubernetes/read-only.ts';
+import { type Shadow, shadowOf } from '../adapters/shadow/provider.ts';
+import { guardedSource } from '../adapters/shadow/source.ts';
+import type { Difference } from '../machines/types.ts';
+import type { Parts } from './readiness.ts';
+
+const OBSERVES = 'only observes: nothing is changed at any provider or in the cluster';
+
+/** An operator that only observes contends for nothing that another one may hold, and leaves nothing behind. */
+export const asObserver = ({ vipLease: _, ...options }: Options): Options => ({ ...options, jobs: 'memory', admission: 'off' });
+
+/** What is put in the place of a client: it is never changed, and what it withholds counts while `isOpen` says so. */
+export type Shadowing = (provider: Provider, isOpen: () => boolean) => Provider;
+
+/** What the parts of an operator are given besides when it only observes; nothing when it does not. */
+export interface Observing {
+  /** For a process in this namespace. */
+  readonly over: (connection: Connection, namespace: string) => Connection;
+  readonly source: (source: ClusterSource) => ClusterSource;
+  readonly notices: Readonly<Record<string, () => string>>;
+  readonly providers: { readonly shadow?: Shadowing };
+  readonly pages: { readonly changes?: () => readonly Difference[] };
+  readonly supervisor: { readonly observes?: true };
+}
+
+export function observing({ observe }: Options, parts: Readonly<Parts>, log: Log): Observing {
+  if (!observe)
+    return { over: (connection) => connection, source: (source) => source, notices: {}, providers: {}, pages: {}, supervisor: {} };
+  log.info(OBSERVES);
+  const shadows = new Map<Shadow, () => boolean>();
+  return {
+    over: (connection, namespace) => {
+      void showOnPod(connection, namespace, log);
+      return readOnly(connection);
+    },
+    source: guardedSource,
+    notices: { observe: () => OBSERVES },
+    providers: {
+      shadow: (provider, isOpen) => {
+        const shadow = shadowOf(provider);
+        shadows.set(shadow, isOpen);
+        return shadow.provider;
+      },
+    },
+    pages: { changes: () => changesIn(shadows, parts) },
+    supervisor: { observes: true },
+  };
+}
+
+/** What is withheld now. A node goes by its name in the cluster, a machine outside by that of its provider. */
+function changesIn(shadows: Map<Shadow, () => boolean>, { source, supervisor }: Readonly<Parts>): readonly Difference[] {
+  for (const [shadow, isOpen] of shadows) if (!isOpen()) shadows.delete(shadow);
+  const names = new Map([...(source?.nodes() ?? [])].map(({ node: { providerID, name } }) => [providerID, name]));
+  const named = <T extends string | null>(text: T): T | string => names.get(text ?? '') ?? text;
+  const shadowed = [...shadows.keys()]
+    .flatMap(({ changes }) => changes())
+    .map(({ what, subject, from, to }) => ({ what, subject: named(subject), from: named(from), to: named(to) }));
+  const records = [...(supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]);
+  return [...shadowed, ...records.flatMap(withheldIn)];
+}
+
+/** Says so in a condition of the operator's own Pod, where it runs in one. */
+async function showOnPod(connection: Connection, namespace: string, log: Log): Promise<void> {
+  if (process.env.KUBERNETES_SERVICE_HOST === undefined) return;
+  try {
+    await showObserveOnly(connection, { namespace, name: hostname() }, `the operator ${OBSERVES}`, Date.now());
+  } catch (error) {
+    log.warn('the Pod does not say that it only observes', { error: messageOf(error) });
+  }
+}

@@ -1,0 +1,3 @@
+import { observeScenarios } from '../e2e/observe.scenario.ts';
+
+observeScenarios();

@@ -1,0 +1,3 @@
+import { observeScenarios } from './observe.scenario.ts';
+
+observeScenarios();
