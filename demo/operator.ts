@@ -127,11 +127,11 @@ export function startOperator({
 
 /** `served` with what a line of the log adds to it. */
 export function servedBy(line: string, served: Served): Served {
-  const { msg, url, jobs } = fieldsOf(line);
+  const { msg, url, jobsUrl } = fieldsOf(line);
   if (typeof msg !== 'string' || typeof url !== 'string') return served;
   if (/metrics/.test(msg)) return { ...served, telemetry: url };
   if (/inspector/.test(msg)) return { ...served, inspector: url };
-  if (/dashboard/.test(msg)) return { ...served, dashboard: url, jobs: typeof jobs === 'string' ? jobs : null };
+  if (/dashboard/.test(msg)) return { ...served, dashboard: url, jobs: typeof jobsUrl === 'string' ? jobsUrl : null };
   return served;
 }
 
