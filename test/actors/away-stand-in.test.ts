@@ -101,11 +101,19 @@ describe('what stands in for the store', () => {
     const ref = ingress(world, { nodes: ['a', 'b', 'c'], addresses: { [ADDRESS]: 'a' } });
     const process = await world.start();
     await world.untilStates(ref, { [ADDRESS]: 'active' });
-    await world.clock.advance(MINUTE);
     const delayed = (): number => world.queues.jobs('timers').filter(({ state }) => state === 'delayed').length;
     // Timers that are queued where they usually are come when they are due, whose ever they are.
     const timers = (): number => world.clock.pending() - delayed();
-    const before = timers();
+    /** In the quietest moment of a minute: what is gathered for a moment, as the inventory is, waits now and then. */
+    const least = async (): Promise<number> => {
+      let count = Number.POSITIVE_INFINITY;
+      for (let passed = 0; passed < MINUTE; passed += SECOND) {
+        await world.clock.advance(SECOND);
+        count = Math.min(count, timers());
+      }
+      return count;
+    };
+    const before = await least();
     expect(delayed()).toBeGreaterThan(0);
     for (let outage = 1; outage <= 2; outage += 1) {
       redisGoes(world);
@@ -118,8 +126,7 @@ describe('what stands in for the store', () => {
       await world.clock.runUntil(() => process.supervisor.withoutStore() === null && process.supervisor.leading, MINUTE);
     }
     expect(aways(world)).toBe(4);
-    await world.clock.advance(MINUTE);
-    expect(timers()).toBe(before);
+    expect(await least()).toBe(before);
     process.kill();
   });
 });
