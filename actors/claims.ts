@@ -1,7 +1,7 @@
 import { familyOf, parseAddress } from '../machines/address.ts';
 import { checkRoutedIP } from '../machines/exposure.ts';
 import { asRecord, InvalidSpec } from '../machines/fields.ts';
-import { keptInPause, shownAddresses, showsName, standingTo, standingToName } from '../machines/holdings.ts';
+import { keptUnnamed, shownAddresses, showsName, standingTo, standingToName } from '../machines/holdings.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import { refusedNow } from '../machines/operator-credentials.ts';
 import { addressActor, listed, type PoolContext, recordSetActor } from '../machines/pool.ts';
@@ -58,7 +58,7 @@ export class Claims {
     const isOfGroup = this.#ports.policies.takesFromGroup(object);
     const asked = isOfGroup ? [] : [...addressesIn(object), ...namesIn(object), ...[restoredAddress(object) ?? []].flat()];
     const pool = poolIn(id, records);
-    const keys = new Set([...asked, ...(bound ? [bound] : []), ...(pool ? keptInPause(pool) : [])]);
+    const keys = new Set([...asked, ...(bound ? [bound] : []), ...(pool ? keptUnnamed(pool) : [])]);
     const former = formerKeys(id, object, records).filter((key) => !keys.has(key));
     return former.length === 0 || this.#isValid(id, object, records) ? keys : keys.union(new Set(former));
   }

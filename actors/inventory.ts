@@ -22,6 +22,8 @@ export interface StocktakingPorts {
   readonly shelf?: InventoryShelf | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether objects of the kind are seen. */
+  readonly knows: (kind: string) => boolean;
   /** Null while this process does not lead. */
   readonly lists: () => ProviderLists | null;
 }
@@ -72,13 +74,14 @@ export class Stocktaking {
   }
 
   #take(lists: ProviderLists): Inventory {
-    const { pools, vips, clock } = this.#ports;
+    const { pools, vips, clock, knows } = this.#ports;
     const ofGroups = vips.claimants();
     return inventoryOf({
       at: clock.now(),
       accounts: this.#accounts(lists),
       ownerOf: (address) => pools.claimantOf(address) ?? ofGroups(address),
       made: this.#made,
+      isSeen: (owner) => owner.startsWith(UNNAMED) || knows(owner.split(' ')[0] ?? ''),
       nodes: pools.machines ?? new Map(),
     });
   }
@@ -118,6 +121,8 @@ export class Stocktaking {
   }
 }
 
+const UNNAMED = 'namespace ';
+
 /** `RoutedIP/shop` of namespace web as people are told. Where nobody says for whom, the namespace alone is known. */
 const nameOf = (namespace: string, owner: string): string =>
-  owner === '' ? `namespace ${namespace}` : owner.replace('/', ` ${namespace}/`);
+  owner === '' ? `${UNNAMED}${namespace}` : owner.replace('/', ` ${namespace}/`);

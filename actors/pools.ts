@@ -250,7 +250,9 @@ export class ObservedPools {
     const id = this.#ownership.ownerOf(address);
     const pool = id === null ? undefined : this.#pools.get(id);
     if (id === null || !pool) return null;
-    const has = ['Holds', 'Bound'].includes(this.#standingOf(id, address)) || this.#lists.get(this.providerOf(pool))?.has(address);
+    // A provider that is misspelt has no list; that of the last valid spec has.
+    const keys = [this.providerOf(pool), this.#poolOf(id)?.provider ?? ''];
+    const has = ['Holds', 'Bound'].includes(this.#standingOf(id, address)) || keys.some((key) => this.#lists.get(key)?.has(address));
     return has ? `${pool.ref.kind} ${pool.ref.namespace}/${pool.ref.name}` : null;
   }
 

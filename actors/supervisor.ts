@@ -113,7 +113,13 @@ export class Supervisor {
     this.#vips = new Vips({ ...ports, kinds: ports.vips, desk: () => this.#terms.leader?.vips ?? null });
     const observeAgain = (pool: PoolObject): void => this.#terms.leader?.observePool(pool);
     this.#quota = new Quota({ ...ports, pools: this.#pools, recordsOf: this.recordsOf, observeAgain });
-    this.#stocktaking = new Stocktaking({ ...ports, pools: this.#pools, vips: this.#vips, lists: () => this.#terms.leader?.lists ?? null });
+    this.#stocktaking = new Stocktaking({
+      ...ports,
+      pools: this.#pools,
+      vips: this.#vips,
+      knows: (kind) => ports.source.knows(kind),
+      lists: () => this.#terms.leader?.lists ?? null,
+    });
     this.#terms = new Terms({
       ...ports,
       pools: this.#pools,

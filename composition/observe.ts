@@ -7,7 +7,7 @@ import type { Options } from '../adapters/cli/options.ts';
 import { messageOf } from '../adapters/kubernetes/api-error.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
 import { readOnly, showObserveOnly } from '../adapters/kubernetes/read-only.ts';
-import { type Shadow, shadowOf } from '../adapters/shadow/provider.ts';
+import { byName, type Shadow, shadowOf } from '../adapters/shadow/provider.ts';
 import { guardedSource } from '../adapters/shadow/source.ts';
 import type { Difference } from '../machines/types.ts';
 import type { Parts } from './readiness.ts';
@@ -55,14 +55,11 @@ export function observing({ observe }: Options, parts: Readonly<Parts>, log: Log
   };
 }
 
-/** What is withheld now. A node goes by its name in the cluster, a machine outside by that of its provider. */
+/** What is withheld now. */
 function changesIn(shadows: Map<Shadow, () => boolean>, { source, supervisor }: Readonly<Parts>): readonly Difference[] {
   for (const [shadow, isOpen] of shadows) if (!isOpen()) shadows.delete(shadow);
-  const names = new Map([...(source?.nodes() ?? [])].map(({ node: { providerID, name } }) => [providerID, name]));
-  const named = <T extends string | null>(text: T): T | string => names.get(text ?? '') ?? text;
-  const shadowed = [...shadows.keys()]
-    .flatMap(({ changes }) => changes())
-    .map(({ what, subject, from, to }) => ({ what, subject: named(subject), from: named(from), to: named(to) }));
+  const inWords = byName([...(source?.nodes() ?? [])].map(({ node }) => node));
+  const shadowed = [...shadows.keys()].flatMap(({ changes }) => changes().map(inWords));
   const records = [...(supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]);
   return [...shadowed, ...records.flatMap(withheldIn)];
 }

@@ -88,7 +88,7 @@ function paintRows() {
   byId('chips').replaceChildren(chip('', 'All', found.length, ''), ...chips);
   byId('rows').replaceChildren(...listed.map(row));
   byId('empty').hidden = listed.length > 0 || !answer?.inventory;
-  byId('empty').textContent = all.length > 0 ? 'Nothing matches the filter.' : 'The accounts hold no addresses.';
+  byId('empty').textContent = all.length > 0 ? 'Nothing matches the filter.' : 'No addresses are known of.';
 }
 
 /** @param {Account} account @param {Holding} holding */

@@ -24,6 +24,7 @@ import {
   NOT_ACQUIRING,
   type PoolContext,
   type PoolSettings,
+  runs,
   spare,
 } from './pool.ts';
 import { staff } from './pool-members.ts';
@@ -89,16 +90,22 @@ export function publishInput(context: PoolContext): PublishInput {
     owner: context.ref,
     address: unpublished,
     mayBeGone: isSpare(context),
-    ...(isGuess(context) && { mayBeOthers: true }),
+    ...(mayBeOthers(context) && { mayBeOthers: true }),
   };
 }
 
 /** The address to be published was not made just now: it is one that the spec lost. */
 const isSpare = ({ acquiring: { intent, unpublished } }: PoolContext): boolean => unpublished !== null && intent === null;
 
-/** The provider does not know an address of ours that was to be used again, or somebody else has got the one that a list told of. */
+/** A list alone told of it, or it was given up, and somebody else may have got it since. */
+const mayBeOthers = (context: PoolContext): boolean => {
+  const { unpublished } = context.acquiring;
+  return isGuess(context) || (isSpare(context) && unpublished !== null && !runs(context, unpublished));
+};
+
+/** The provider does not know an address of ours that was to be used again, or somebody else has got it. */
 export const isNotOurs = (context: PoolContext, { kind, unknownOutcome }: JobFailure): boolean =>
-  !unknownOutcome && ((isSpare(context) && kind === 'NotFound') || (isGuess(context) && kind === 'Conflict'));
+  !unknownOutcome && ((isSpare(context) && kind === 'NotFound') || (mayBeOthers(context) && kind === 'Conflict'));
 
 /** What was to be published is not ours, or not any more. A creation in doubt stays so: it is looked up once more. */
 export function disown(context: PoolContext): Next {

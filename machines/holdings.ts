@@ -1,4 +1,5 @@
 import { parseAddress } from './address.ts';
+import { isGuess } from './creation.ts';
 import type { AddressContext } from './ip-context.ts';
 import type { ObjectRef } from './jobs.ts';
 import { isPaused } from './marks.ts';
@@ -30,9 +31,13 @@ export function standingTo(context: PoolContext, of: AddressContext | undefined,
 /** A pool gives nothing up while it is paused: it has an address that it does not ask for any more, and keeps nobody from it unless it holds it. */
 const isLeftOver = (context: PoolContext, address: Address): boolean => isPaused(context) && !listed(context).includes(address);
 
-/** The addresses that a paused pool may have besides those that it asks for. */
-export const keptInPause = (context: PoolContext): readonly Address[] =>
-  isPaused(context) ? entries(context.members).flatMap(([address, { retiring }]) => (retiring ? [] : [address])) : [];
+/** The addresses that a pool may have besides those that its spec names: in a pause those that it has, those that the spec has lost, and the one that was made for it. */
+export function keptUnnamed(context: PoolContext): readonly Address[] {
+  const { exposed, reverts = 0, acquiring } = context;
+  const kept = isPaused(context) ? entries(context.members).flatMap(([address, { retiring }]) => (retiring ? [] : [address])) : [];
+  const made = exposed === null && !isGuess(context) ? [acquiring.unpublished ?? []].flat() : [];
+  return [...kept, ...(reverts > 0 ? listed(context) : []), ...made];
+}
 
 /** An entry of a FloatingIPPool's status says that the address was on a node for the pool, or was made for it. */
 export const showsAddress = ({ nodeName, epoch, origin }: Readonly<Record<string, unknown>>): boolean =>

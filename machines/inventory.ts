@@ -83,6 +83,8 @@ export interface InventoryFacts {
   /** Who of this cluster claims it; null for nobody. */
   readonly ownerOf: (address: Address) => string | null;
   readonly made: ReadonlyMap<Address, Made>;
+  /** Whether that owner would be seen if it were there. */
+  readonly isSeen: (owner: string) => boolean;
   /** Names of the nodes of this cluster, by their machines. */
   readonly nodes: ReadonlyMap<string, string>;
 }
@@ -124,7 +126,8 @@ function holdingOf({ address, region, providerID }: ObservedAddress, prices: Pri
     region,
     machine: providerID,
     node: facts.nodes.get(providerID ?? '') ?? null,
-    owner: facts.ownerOf(address),
+    // Who is not seen may have it still.
+    owner: facts.ownerOf(address) ?? (made && !facts.isSeen(made.for) ? made.for : null),
     madeFor: made?.for ?? null,
     madeAt: made && made.since > 0 ? stamp(made.since) : null,
     costPerMonth: prices?.[family][providerID === null ? 'unassigned' : 'assigned'] ?? null,

@@ -110,7 +110,7 @@ export const poolSetup = (settings: PoolSettings) => {
       namesDiffer: asks((context, event) => naming.namesDiffer(context, event.at)),
       namesAgree: asks((context, event) => !naming.namesDiffer(context, event.at)),
       isUnsettled: asks(naming.isUnsettled),
-      acquiresAgain: asks(({ acquiring }) => acquiring.failure === null),
+      acquiresAgain: asks((context) => context.acquiring.failure === null || reverts.waitsNoMore(context)),
       awaitsChange: asks(acquire.awaitsChange),
       createsNoMore: asks(
         (context, event) =>

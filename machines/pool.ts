@@ -284,12 +284,13 @@ const named = memo(({ spec, acquiring }: PoolContext): readonly Address[] =>
   spec ? [...new Set([...spec.ips, ...acquiring.published])] : [],
 );
 
+/** It runs the address, and has not given it up. */
+export const runs = ({ members }: PoolContext, address: Address): boolean => members[address]?.retiring === false;
+
 /** The addresses that the spec names, and those that it lost since the operator had added them there: they serve on, as far as its number reaches, until it names them again. */
 export const listed = memo((context: PoolContext): readonly Address[] => {
-  const { created, reverts = 0, acquiring } = context;
-  if (reverts === 0) return named(context);
-  const unnamed = acquiring.intent === null ? null : acquiring.unpublished;
-  return [...new Set([...named(context), ...created.filter((address) => address !== unnamed)])];
+  const { created, reverts = 0 } = context;
+  return reverts === 0 ? named(context) : [...new Set([...named(context), ...created.filter((address) => runs(context, address))])];
 });
 
 export const wanted = memo((context: PoolContext): readonly Address[] =>
@@ -351,7 +352,8 @@ export const isCreating = ({ intent, unclear, givenBack }: Acquiring): boolean =
 /** An address of ours that the spec lost, e.g. when a manifest was applied again. */
 export const spare = (context: PoolContext): Address | null => {
   const names = new Set(named(context));
-  return context.created.find((address) => !names.has(address)) ?? null;
+  const spares = context.created.filter((address) => !names.has(address));
+  return spares.find((address) => runs(context, address)) ?? spares[0] ?? null;
 };
 
 /** One of them is to be named again. */

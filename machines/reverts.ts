@@ -21,7 +21,17 @@ export function withReverts(context: PoolContext, spec: PoolSpec, generation: nu
 /** The first time may be by hand: it is mended at once. */
 const tries = ({ reverts = 0 }: PoolContext): number => reverts - 1;
 
-export const mustWait = (context: PoolContext): boolean => tries(context) > 0 && context.acquiring.failure?.reason !== 'SpecReverted';
+/** The address that is to be added serves meanwhile. */
+function mayWait(context: PoolContext): boolean {
+  const address = spare(context);
+  return tries(context) > 0 && address !== null && context.members[address]?.confirmed === true;
+}
+
+const isWaiting = ({ acquiring }: PoolContext): boolean => acquiring.failure?.reason === 'SpecReverted';
+
+export const mustWait = (context: PoolContext): boolean => mayWait(context) && !isWaiting(context);
+
+export const waitsNoMore = (context: PoolContext): boolean => isWaiting(context) && !mayWait(context);
 
 /** Waits until the addresses are added again. */
 export const waitAfterRevert =

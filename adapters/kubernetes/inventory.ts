@@ -20,7 +20,7 @@ export const kubernetesInventory = (connection: Connection, own: string, hide: (
         metadata: {
           name: INVENTORY_NAME,
           namespace: own,
-          labels: { 'app.kubernetes.io/name': 'routedip-operator' },
+          labels: { 'app.kubernetes.io/name': 'routedip-operator', 'app.kubernetes.io/component': 'inventory' },
           annotations: { 'routedip.io/about': NOTE },
         },
         binaryData: { [INVENTORY_KEY]: (await promisify(gzip)(hide(text))).toString('base64') },

@@ -11,6 +11,8 @@ export const ledgerName = (namespace: string): string => `${PREFIX}${namespace}`
 
 const PREFIX = 'routedip-operator-addresses-';
 const LABELS = { 'app.kubernetes.io/name': 'routedip-operator' };
+/** The inventory may be large, and is not read. */
+const LEDGERS = 'app.kubernetes.io/name=routedip-operator,app.kubernetes.io/component!=inventory';
 
 const NOTE = 'Addresses that were made for one namespace. A line that is taken out counts no more. See docs/tenants.md';
 
@@ -26,8 +28,7 @@ export const kubernetesLedger = (connection: Connection, own: string): LedgerSto
   const pathOf = (namespace: string): string => `${collection}/${encodeURIComponent(ledgerName(namespace))}`;
   return {
     all: async () => {
-      const [label] = Object.entries(LABELS).map((each) => each.join('='));
-      const { entries } = await listAll(connection, { path: collection, labelSelector: label ?? '' }, keptIn);
+      const { entries } = await listAll(connection, { path: collection, labelSelector: LEDGERS }, keptIn);
       return new Map(entries.map(({ key, value }) => [key, value]));
     },
     read: async (namespace) => {

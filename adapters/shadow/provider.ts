@@ -108,3 +108,15 @@ export function shadowOf(real: Provider): Shadow {
 /** All of a record but its id: one that would be there has none yet, and goes by this. Two that say the same count as one. */
 const textOf = ({ type, name, data, ttlSeconds, proxied }: Omit<DNSRecord, 'id'>): string =>
   JSON.stringify({ type, name, data, ttlSeconds, proxied });
+
+/** With nodes by their names in the cluster; a machine outside goes by that of its provider. */
+export function byName(nodes: readonly { readonly name: string; readonly providerID: string }[]): (difference: Difference) => Difference {
+  // A node that is new has no machine yet.
+  const names = new Map<string | null, string>(nodes.flatMap(({ name, providerID }) => (providerID === '' ? [] : [[providerID, name]])));
+  return ({ what, subject, from, to }) => ({
+    what,
+    subject: names.get(subject) ?? subject,
+    from: names.get(from) ?? from,
+    to: names.get(to) ?? to,
+  });
+}

@@ -86,3 +86,55 @@ describe('a tool that takes out of spec.ips what the operator adds there', () =>
     expect(creates(world)).toHaveLength(2);
   });
 });
+
+describe('an address that a pool created and gave up', () => {
+  /** A pool has created two addresses, and gives one to another pool. */
+  async function handedOver(world: World, kept: 0 | 1) {
+    const ref = ingress(world, { nodes: ['a', 'b', 'c'], desiredIPs: 2 });
+    await world.start();
+    await world.clock.runUntil(allActive(world, ref, 2), MINUTE);
+    const [own, given] = kept === 0 ? ipsOf(world, ref) : [...ipsOf(world, ref)].reverse();
+    world.pool('ingress', { ips: [own as Address], desiredIPs: 1 });
+    await world.clock.advance(MINUTE);
+    const other = world.pool('other', { ips: [given as Address], desiredIPs: 1 });
+    await world.clock.runUntil(() => allActive(world, ref, 1)() && allActive(world, other, 1)(), 5 * MINUTE);
+    return { ref, other, own: own as Address, given: given as Address };
+  }
+
+  test('is not taken back from the pool that has it now when one more is wanted', async ({ open }) => {
+    const world = open();
+    const { ref, other, own, given } = await handedOver(world, 0);
+    world.pool('ingress', { ips: [own], desiredIPs: 2 });
+    await world.clock.runUntil(allActive(world, ref, 2), 10 * MINUTE);
+    expect(world.status(other).ips?.[given]?.state).toBe('active');
+    expect(ipsOf(world, ref)).not.toContain(given);
+    expect(creates(world)).toHaveLength(3);
+  });
+
+  test('takes no place of one that serves when the spec loses that', async ({ open }) => {
+    const world = open();
+    const { ref, other, own, given } = await handedOver(world, 1);
+    world.pool('ingress', { ips: [], desiredIPs: 1 });
+    await world.clock.runUntil(() => ipsOf(world, ref).length === 1, MINUTE);
+    await world.clock.advance(10 * MINUTE);
+    expect(ipsOf(world, ref)).toEqual([own]);
+    expect([world.status(ref).ips?.[own]?.state, world.status(other).ips?.[given]?.state]).toEqual(['active', 'active']);
+    expect(creates(world)).toHaveLength(2);
+  });
+
+  test('is replaced soon when somebody deletes it at the provider while it waits to be listed again', async ({ open }) => {
+    const world = open();
+    const ref = ingress(world, { nodes: ['a', 'b'], desiredIPs: 1 });
+    await world.start();
+    await world.clock.runUntil(allActive(world, ref, 1), MINUTE);
+    const [made] = ipsOf(world, ref) as [Address];
+    for (let turn = 0; turn < 30; turn += 1) {
+      world.pool('ingress', { ips: [], desiredIPs: 1 });
+      await world.clock.advance(5 * SECOND);
+    }
+    expect(degraded(world, ref)?.reason).toBe('SpecReverted');
+    world.provider.cloud.removeByHand(made);
+    await world.clock.runUntil(() => creates(world).length === 2, 6 * MINUTE);
+    await world.clock.runUntil(allActive(world, ref, 1), MINUTE);
+  });
+});

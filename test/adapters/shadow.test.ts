@@ -3,7 +3,7 @@ import { Withheld } from '../../actors/errors.ts';
 import type { Call, Provider } from '../../actors/ports/provider.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryProvider, memoryProvider } from '../../adapters/memory/provider.ts';
-import { shadowOf } from '../../adapters/shadow/provider.ts';
+import { byName, shadowOf } from '../../adapters/shadow/provider.ts';
 import type { Address, Difference, Port, ProviderID } from '../../machines/types.ts';
 
 const CALL: Call = { purpose: 'verify' };
@@ -129,4 +129,13 @@ describe('a provider that is only read', () => {
     await provider.deleteDNSRecord('example.com', made?.id ?? '', CALL);
     expect([(await provider.listDNSRecords('example.com', CALL)).records, changes()]).toEqual([[], []]);
   });
+});
+
+test('what is planned goes by the names of nodes, of which a new one has no machine yet', () => {
+  const inWords = byName([
+    { name: 'a', providerID: A },
+    { name: 'new', providerID: '' },
+  ]);
+  expect(inWords({ what: 'assign', subject: TWO, from: null, to: A })).toEqual({ what: 'assign', subject: TWO, from: null, to: 'a' });
+  expect(inWords({ what: 'move', subject: ONE, from: A, to: B })).toEqual({ what: 'move', subject: ONE, from: 'a', to: B });
 });

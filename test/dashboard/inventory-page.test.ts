@@ -50,6 +50,7 @@ const taken = (...accounts: readonly AccountFacts[]): Inventory =>
     ownerOf: (address) =>
       ({ '203.0.113.20': 'RoutedIP web/shop', '2604:a880::7': 'FloatingIPPool default/ingress' })[address as string] ?? null,
     made: new Map([['203.0.113.9' as Address, { for: 'RoutedIP web/old', since: Date.now() - 40 * 86_400_000 }]]),
+    isSeen: () => true,
     nodes: new Map([['digitalocean://1', 'node-a']]),
   });
 
@@ -115,7 +116,7 @@ describe('the page of the inventory', () => {
   test('says that an account is empty, that nobody has looked yet, and who leads instead', async () => {
     world.inventory = taken(account('digitalocean', []));
     await show();
-    await shows('#empty', 'The accounts hold no addresses.');
+    await shows('#empty', 'No addresses are known of.');
     world.inventory = null;
     await page.reload();
     await shows('#notice', 'The operator has not looked yet');

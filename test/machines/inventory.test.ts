@@ -23,6 +23,7 @@ const facts = (
   accounts: [{ key: change.key ?? 'digitalocean', readAt: NOW - 40_000, problem: null, note: null, addresses }],
   ownerOf: () => null,
   made: new Map(),
+  isSeen: () => true,
   nodes: new Map([[NODE, 'node-a']]),
   ...change,
 });

@@ -26,7 +26,7 @@ const MADE = new Map([
   ['203.0.113.20' as Address, { for: 'RoutedIP web/shop', since: NOW - 3 * DAY }],
 ]);
 const taken = (accounts: readonly AccountFacts[], at = NOW - 30_000): Inventory =>
-  inventoryOf({ at, accounts, ownerOf: (address) => OWNERS[address] ?? null, made: MADE, nodes: NODES });
+  inventoryOf({ at, accounts, ownerOf: (address) => OWNERS[address] ?? null, made: MADE, isSeen: () => true, nodes: NODES });
 
 const OWN = account('digitalocean', [
   observed('203.0.113.20', 'digitalocean://1'),

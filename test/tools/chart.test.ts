@@ -99,6 +99,7 @@ describe('the chart', () => {
       ['by the webhook', 'by default, on a cluster that has switched them off', {}, [...NEW, ...kinds()], [webhook]],
       ['as to Nodes alone', 'where another allocator writes IPs still', { vipLease: { enabled: true } }, NEW, [nodes]],
       ['as to Nodes alone', 'where it only observes', { observe: true }, NEW, [nodes]],
+      ['as to Nodes alone', 'where it only observes, and would answer no webhook', { observe: true, admission: 'webhook' }, NEW, [nodes]],
       ['as to Nodes alone', 'where Services are not served', { controllers: ['flipop', 'routedip'] }, NEW, [nodes]],
       ['not at all', 'where neither is', { controllers: ['flipop'] }, OLD, []],
       ['by policies', 'where Services are served', { controllers: ['vip'] }, NEW, [policies, nodes]],

@@ -44,10 +44,11 @@
 {{- end }}
 
 {{/* Who judges writes of IPs and VirtualIPs: `none`, `policies` or `webhook`. By `auto` nobody does where Services are not served here, and where another allocator,
-which writes IPs as well, is to be waited for, or where the operator only observes. */}}
+which writes IPs as well, is to be waited for, or where the operator only observes: that answers no webhook either. */}}
 {{- define "routedip-operator.admission" -}}
 {{- $serves := or (empty .Values.controllers) (has "vip" .Values.controllers) -}}
-{{- if ne .Values.admission "auto" }}{{ .Values.admission }}
+{{- if and .Values.observe (eq .Values.admission "webhook") }}none
+{{- else if ne .Values.admission "auto" }}{{ .Values.admission }}
 {{- else if or .Values.observe .Values.vipLease.enabled (not $serves) }}none
 {{- else if include "routedip-operator.servesPolicies" . }}policies
 {{- else }}webhook
