@@ -14,6 +14,7 @@ import {
   type JobProgress,
   only,
   progressOf,
+  unhindered,
 } from './by-job.ts';
 import { creationJobs } from './by-job-create.ts';
 import { addressRequest } from './job-request.ts';
@@ -143,6 +144,8 @@ const release: JobBody<'release'> = (context) =>
     const followed = await follow(guarded, request, 'delete');
     if (followed.kind === 'again') return followed;
     if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
+    // Until then the Job that made it may be all that tells of it.
+    await unhindered(driverOf(guarded).conclude(request.subject, guarded.input.address));
     return done({ deleted: true });
   });
 

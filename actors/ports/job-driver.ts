@@ -54,6 +54,6 @@ export interface JobDriver {
   look(request: JobRequest): Promise<JobState | null>;
   /** Deletes a Job that has ended, with its Pods. One that is gone counts as deleted. @throws ProviderError | Unreachable */
   clear(job: string): Promise<void>;
-  /** Deletes the Jobs that created for this subject: what they made is known now. @throws ProviderError | Unreachable */
-  conclude(subject: string): Promise<void>;
+  /** Deletes the Jobs that created for this subject, that of an address alone when one is named: what they made is known now, or is gone. @throws ProviderError | Unreachable */
+  conclude(subject: string, address?: string): Promise<void>;
 }

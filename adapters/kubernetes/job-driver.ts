@@ -79,11 +79,12 @@ class KubernetesJobs implements JobDriver {
     });
   }
 
-  conclude(subject: string): Promise<void> {
+  conclude(subject: string, address?: string): Promise<void> {
     return this.#clearing(`delete Jobs about ${subject}`, async () => {
       const jobs = [...(await this.#watch.jobsNow()).values()];
       const made = jobs.filter((job) => job.action === 'create' && job.subject === subjectLabel(subject) && !this.#ends.isAlive(job));
-      for (const job of made) await this.#objects.release(this.#pathOf(job.name), job);
+      for (const job of made)
+        if (address === undefined || (await this.#hasMade(job, address))) await this.#objects.release(this.#pathOf(job.name), job);
     });
   }
 
@@ -132,12 +133,17 @@ class KubernetesJobs implements JobDriver {
     return null;
   }
 
-  /** Of an address that was made nobody may have heard before something is done about that one: a person may have named another one meanwhile. */
+  /** Of an address that was made nobody may have heard before something is done about that one: a person may have named another one meanwhile. One that is to be deleted may stand
+   *  nowhere else. */
   async #isHeard(job: SeenJob, request: JobRequest): Promise<boolean> {
     if (job.action !== 'create') return job.address === addressLabel(request);
+    return request.action !== 'delete' && (await this.#hasMade(job, request.env.ROUTEDIP_ADDRESS ?? ''));
+  }
+
+  async #hasMade(job: SeenJob, address: string): Promise<boolean> {
     if (job.end?.kind !== 'succeeded') return false;
     const state = await this.#ends.stateOf(job);
-    return state.kind === 'succeeded' && state.message.address === request.env.ROUTEDIP_ADDRESS;
+    return state.kind === 'succeeded' && state.message.address === address;
   }
 
   /** What it says of its end is not to be believed for ever: the node may be gone. */

@@ -49,6 +49,8 @@ export interface MemoryJobsOptions {
 const nameOf = ({ subject, purpose, action, epoch, attempt }: JobRequest): string =>
   `jobs/${[purpose, action, subject, epoch, attempt].join('+')}`;
 
+const hasMade = ({ state }: MemoryJob, address: string): boolean => state.kind === 'succeeded' && state.message.address === address;
+
 /** The Jobs of a cluster in memory, and the platform behind them. */
 export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
   readonly platform: Platform;
@@ -112,9 +114,13 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
         const found = this.#find(name);
         if (found) found.gone = true;
       },
-      conclude: async (subject) => {
+      conclude: async (subject, address) => {
         const made = this.present.filter(
-          ({ request, state }) => request.action === 'create' && state.kind !== 'running' && request.subject === subject,
+          (job) =>
+            job.request.action === 'create' &&
+            job.state.kind !== 'running' &&
+            job.request.subject === subject &&
+            (address === undefined || hasMade(job, address)),
         );
         for (const job of made) job.gone = true;
       },
@@ -147,11 +153,11 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
     return this.present.find((job) => job.state.kind === 'running' && job.request.purpose === purpose && isAbout(job));
   }
 
-  #endedAbout({ subject, purpose, env }: JobRequest): readonly MemoryJob[] {
-    const isHeard = ({ request, state }: MemoryJob): boolean =>
-      request.action === 'create'
-        ? state.kind === 'succeeded' && state.message.address === env.ROUTEDIP_ADDRESS
-        : request.env.ROUTEDIP_ADDRESS === env.ROUTEDIP_ADDRESS;
+  #endedAbout({ subject, purpose, action, env }: JobRequest): readonly MemoryJob[] {
+    const isHeard = (job: MemoryJob): boolean =>
+      job.request.action === 'create'
+        ? action !== 'delete' && hasMade(job, env.ROUTEDIP_ADDRESS ?? '')
+        : job.request.env.ROUTEDIP_ADDRESS === env.ROUTEDIP_ADDRESS;
     return this.present.filter((job) => job.request.subject === subject && job.request.purpose === purpose && isHeard(job));
   }
 

@@ -288,6 +288,23 @@ describe('a Job that creates', () => {
     expect(jobs().map(({ metadata }) => metadata.labels?.['routedip.io/subject'])).toEqual([subjectLabel('uid-2')]);
   });
 
+  test('stays while its address is being deleted, and goes once that is gone', async () => {
+    const { simulator, driver, run, pods, jobs, complete } = await cluster();
+    simulator.jobs.add({ outcome: 'hang' });
+    await run(creating);
+    await waitFor('its Pod runs', () => at(pods()[0], 'status', 'phase') === 'Running');
+    complete('{"address":"192.0.2.10"}');
+    await waitFor('it ends', async () => (await driver.look(creating))?.kind === 'succeeded');
+    const deleting = requestOf({ action: 'delete', env: { ROUTEDIP_ADDRESS: '192.0.2.10' } });
+    await run(deleting);
+    const names = () => jobs().map(({ metadata }) => metadata.name);
+    expect(names()).toEqual(expect.arrayContaining([jobName(creating), jobName(deleting)]));
+    await driver.conclude('uid-1', '192.0.2.11');
+    expect(names()).toContain(jobName(creating));
+    await driver.conclude('uid-1', '192.0.2.10');
+    expect(names()).toEqual([jobName(deleting)]);
+  });
+
   test('does not go before it has ended', async () => {
     const { driver, run, jobs } = await cluster();
     await run(creating);

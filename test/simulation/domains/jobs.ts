@@ -131,7 +131,7 @@ class PlayedJobs implements Played<JobHappening> {
         }),
       look: (request) => asked(() => driver.look(request)),
       clear: (job) => asked(() => driver.clear(job)),
-      conclude: (subject) => asked(() => driver.conclude(subject)),
+      conclude: (subject, address) => asked(() => driver.conclude(subject, address)),
     };
   }
 }
