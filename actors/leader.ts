@@ -88,7 +88,7 @@ export class Leader {
       ],
       listAsked: (actor, commandId) => this.lists.asked(actor, commandId),
       gone: (cell, uid) => this.#gone(cell, uid),
-      firewallInput: (id) => firewallBegin(id, ports.pools.all),
+      firewallInput: (id) => firewallBegin(id, ports.pools.all, this.recordsOf),
       nodesOf: (id) => (ports.pools.fact(id)?.nodes ?? []).map(({ name }) => name),
       halted,
     });

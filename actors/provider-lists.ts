@@ -331,7 +331,7 @@ export class ProviderLists {
     const { cells, pools } = this.#ports;
     const context = isFirewall(id) ? cells.recordsOf(id)?.get(id)?.snapshot.context : undefined;
     if (!context || !isUnused(context as unknown as FirewallContext)) return false;
-    const { claims = {}, owned } = firewallBegin(id, pools.all);
+    const { claims = {}, owned } = firewallBegin(id, pools.all, (cell) => cells.recordsOf(cell));
     return Object.keys(claims).length + (owned?.ports.length ?? 0) + (owned?.nodes.length ?? 0) === 0;
   }
 

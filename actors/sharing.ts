@@ -92,8 +92,13 @@ function mapIn<K, V>(maps: Map<string, Map<K, V>>, key: string): Map<K, V> {
 }
 
 /** What a firewall begins with after the records were lost: what the status of RoutedIPs says was added to it, and that each of them may need all that its own
- *  status names until its address is heard. Nothing that serves is closed because nobody has claimed it yet, and nothing is opened that nobody has claimed. */
-export function firewallBegin(id: ActorId, objects: Iterable<readonly [ActorId, PoolObject]>): FirewallMachineInput {
+ *  status names until its address is heard. Nothing that serves is closed because nobody has claimed it yet, and nothing is opened that nobody has claimed. `recordsOf`: what is
+ *  decided by now, of which a status that is stale does not tell; nothing, when absent. */
+export function firewallBegin(
+  id: ActorId,
+  objects: Iterable<readonly [ActorId, PoolObject]>,
+  recordsOf: (cell: ActorId) => Records | null = () => null,
+): FirewallMachineInput {
   const { provider, name } = firewallOf(id);
   const ports = new Set<string>();
   const nodes = new Set<ProviderID>();
@@ -102,6 +107,8 @@ export function firewallBegin(id: ActorId, objects: Iterable<readonly [ActorId, 
     const remembered = rememberedClaim(status, id);
     if (!remembered) continue;
     const { owned, address, claim } = remembered;
+    const own = recordsOf(actor)?.get(`${actor}/ip/${address}`)?.snapshot.context as unknown as AddressContext | undefined;
+    if (own && !own.claimed.includes(id)) continue;
     for (const port of owned.ports) ports.add(port);
     for (const node of owned.nodes) nodes.add(node);
     if (address && claim) claims[`${actor}/ip/${address}`] = claim;
