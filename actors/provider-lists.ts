@@ -121,12 +121,13 @@ export class ProviderLists {
     alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, versions));
   }
 
-  /** Has the pool started once that was read in which its records have their addresses. False when it has nothing to wait for. */
+  /** Has the pool started once that was read in which its records have their addresses. False when it has nothing to wait for: what it has begun elsewhere goes on. */
   startWhenRead(id: ActorId, pool: PoolObject): boolean {
     const name = this.#beginsBy(id, pool);
     const provider = this.#ports.providers.all[name]?.provider ?? null;
     if (provider && name !== this.#ports.pools.providerOf(pool)) this.#moved.set(name, (this.#moved.get(name) ?? new Set()).add(id));
     if (provider) void this.read(name, provider);
+    else this.#ports.unreadable(id);
     return provider !== null;
   }
 
@@ -171,9 +172,7 @@ export class ProviderLists {
   }
 
   /** The keys of all that were read, or are being read. */
-  get names(): Iterable<string> {
-    return new Set([...this.#lists.keys(), ...this.#reading.keys()]);
-  }
+  readonly names = (): Iterable<string> => new Set([...this.#lists.keys(), ...this.#reading.keys()]);
 
   /** It was read, or is being read. */
   has(name: string): boolean {

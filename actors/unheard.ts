@@ -75,7 +75,7 @@ export function rebuiltFirewall(
   const isClosing = former.some((of) => of === 'prune' || of === 'both');
   // Until a call deadline after it resumes, which is as long as a doubt may last, whenever that is.
   const until = clock.now() + settings.storePatienceMs + settings.callDeadlineMs;
-  const input = firewallBegin(id, pools.all);
+  const input = firewallBegin(id, pools.all, (cell) => memory.get(cell) ?? null);
   const { snapshot } = begin(chart, {
     ...input,
     claims: withKept(input.claims ?? {}, record, memory),

@@ -5,7 +5,7 @@ import type { Leader } from './leader.ts';
 /** How many accounts could not be read when that was last tried, under the name that figures of theirs are counted under: since the leader leads, or by the last verification. */
 export function unreadAccounts({ lists, recordsOf }: Pick<Leader, 'lists' | 'recordsOf'>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const key of lists.names) {
+  for (const key of lists.names()) {
     const id = verificationActor(key);
     const verification = recordsOf(id)?.get(id)?.snapshot.context as unknown as VerificationContext | undefined;
     const isUnread = lists.refusal(key) !== null || (verification?.failure ?? null) !== null;

@@ -51,7 +51,7 @@ export const policyMatters = (context: AddressContext, event: AnyAddressEvent): 
 export const endsFirewallWait = (context: AddressContext, event: AnyAddressEvent): boolean =>
   policyMatters(context, event) && isOfFirewall(context.failure) && context.retiring === null && goesOn(context);
 /** The same, once its node may hold it again: the policy was changed while it could not. */
-export const endsFirewallWaitOn = (context: AddressContext, event: AnyAddressEvent): boolean =>
+export const regainsNodeAndOpens = (context: AddressContext, event: AnyAddressEvent): boolean =>
   event.type === 'NODE_OBSERVED' &&
   event.name === context.elected?.name &&
   event.eligible &&

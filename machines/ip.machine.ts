@@ -92,7 +92,7 @@ export const ipMachine = (settings: AddressSettings) => {
         opensNothingMore: asks((context) => !walls.opens(context) && ip.confirmedHere(context)),
         policyMatters: asks(walls.policyMatters),
         endsFirewallWait: asks(walls.endsFirewallWait),
-        endsFirewallWaitOn: asks(walls.endsFirewallWaitOn),
+        regainsNodeAndOpens: asks(walls.regainsNodeAndOpens),
         endsJobWait: asks(walls.endsJobWait),
         endsJobWaitAndRetires: asks((context, event) => walls.endsJobWait(context, event) && ip.isRetiring(context)),
         isForced: asks(ip.isForced),
@@ -340,7 +340,7 @@ export const ipMachine = (settings: AddressSettings) => {
           on: {
             NODE_OBSERVED: [
               { guard: 'losesNodeAndMayMove', target: 'Unassigned', actions: 'noteNode' },
-              { guard: 'endsFirewallWaitOn', target: 'Electing', actions: 'noteNode' },
+              { guard: 'regainsNodeAndOpens', target: 'Electing', actions: 'noteNode' },
               { actions: 'noteNode' },
             ],
             ADDRESS_OBSERVED: [
