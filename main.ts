@@ -135,7 +135,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const sources = { connection, namespace: podNamespace, secrets, ...observed.providers };
   const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, clock, ...sources });
   opened.push(() => known.close());
-  const { leadership, source, writer, ledger, shelf, namespaces } = kubernetes(options, {
+  const { leadership, source, writer, ledger, inventoryWriter, namespaces } = kubernetes(options, {
     connection,
     namespace,
     clock,
@@ -178,7 +178,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     source: toldToo(observed.source(source), metrics.objects),
     writer,
     ledger,
-    shelf,
+    inventoryWriter,
     namespaces,
     providers: known.providers,
     observers: [...observers, ...traced.observers, ...pages.observers],

@@ -4,7 +4,7 @@ import type { Address, Kept } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
 import type { ObservedPools } from './pools.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
-import type { InventoryShelf } from './ports/inventory.ts';
+import type { InventoryWriter } from './ports/inventory.ts';
 import type { LedgerStore } from './ports/ledger.ts';
 import type { Log } from './ports/observers.ts';
 import type { Clock } from './ports.ts';
@@ -12,14 +12,14 @@ import type { ProviderLists } from './provider-lists.ts';
 import { isSameJson } from './same-json.ts';
 import type { Vips } from './vip/vips.ts';
 
-export interface StocktakingPorts {
+export interface InventoryPorts {
   readonly pools: ObservedPools;
   readonly providers: Pick<ProviderDirectory, 'all'>;
   readonly vips: Pick<Vips, 'claimants'>;
   /** Absent where nothing is written down: then nobody knows what was made for this cluster. */
   readonly ledger?: LedgerStore | undefined;
   /** Absent where it is shown on pages and by metrics alone. */
-  readonly shelf?: InventoryShelf | undefined;
+  readonly inventoryWriter?: InventoryWriter | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether objects of the kind are seen. */
@@ -35,17 +35,17 @@ const LOOK_EVERY_MS = 15_000;
 const REWRITE_MS = 300_000;
 
 /** Puts together what the accounts hold and whose it is, from what was listed of them anyway. */
-export class Stocktaking {
+export class InventoryCollector {
   /** Something of it may have changed. */
   readonly request: () => void;
-  readonly #ports: StocktakingPorts;
+  readonly #ports: InventoryPorts;
   /** Of the lists of one term. */
   #taken: { readonly lists: ProviderLists; readonly inventory: Inventory } | null = null;
   #made: ReadonlyMap<Address, Made> = new Map();
   #written: { readonly inventory: Inventory; readonly at: number } | null = null;
   #isFailing = false;
 
-  constructor(ports: StocktakingPorts) {
+  constructor(ports: InventoryPorts) {
     this.#ports = ports;
     this.request = coalesced(ports.clock, GATHER_MS, () => this.#look(), LOOK_EVERY_MS);
   }
@@ -111,12 +111,12 @@ export class Stocktaking {
   }
 
   async #write(inventory: Inventory): Promise<void> {
-    const { shelf, clock } = this.#ports;
+    const { inventoryWriter, clock } = this.#ports;
     const { at: _, ...now } = inventory;
     const { at: __, ...before } = this.#written?.inventory ?? {};
     const isNew = !this.#written || clock.monotonic() - this.#written.at >= REWRITE_MS || !isSameJson(now, before);
-    if (!shelf || !isNew) return;
-    await shelf.write(JSON.stringify(inventory));
+    if (!inventoryWriter || !isNew) return;
+    await inventoryWriter.write(JSON.stringify(inventory));
     this.#written = { inventory, at: clock.monotonic() };
   }
 }

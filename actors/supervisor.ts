@@ -7,7 +7,7 @@ import { cellOf } from './charts.ts';
 import { clusterListener } from './cluster-listener.ts';
 import { Evacuations } from './evacuations.ts';
 import { Guards } from './guards.ts';
-import { Stocktaking } from './inventory.ts';
+import { InventoryCollector } from './inventory.ts';
 import { Leader } from './leader.ts';
 import { OperatorCredentials } from './operator-credentials.ts';
 import type { Away } from './outage.ts';
@@ -15,7 +15,7 @@ import { isRoutedIP, kindOf, ObservedPools } from './pools.ts';
 import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { REST_MS } from './ports/in-slices.ts';
-import type { InventoryShelf } from './ports/inventory.ts';
+import type { InventoryWriter } from './ports/inventory.ts';
 import type { Leadership } from './ports/leadership.ts';
 import { type Namespaces, NO_NAMESPACES } from './ports/namespaces.ts';
 import type { Queues } from './ports/queues.ts';
@@ -46,7 +46,7 @@ export interface SupervisorPorts extends TurnPorts {
   /** What namespaces keep; absent where that is written down nowhere. */
   readonly ledger?: QuotaPorts['ledger'];
   /** Where the inventory is written down; absent where it is not. */
-  readonly shelf?: InventoryShelf | undefined;
+  readonly inventoryWriter?: InventoryWriter | undefined;
   /** Absent where their labels are not seen. */
   readonly namespaces?: Namespaces;
   /** Jobs send nothing that changes anything; absent for false. */
@@ -89,7 +89,7 @@ export class Supervisor {
   readonly #alarms: Alarms;
   readonly #terms: Terms;
   readonly #quota: Quota;
-  readonly #stocktaking: Stocktaking;
+  readonly #inventory: InventoryCollector;
   readonly #standing: Standing;
   readonly #storeHealth: StoreHealth;
   #stopping = false;
@@ -113,7 +113,7 @@ export class Supervisor {
     this.#vips = new Vips({ ...ports, kinds: ports.vips, desk: () => this.#terms.leader?.vips ?? null });
     const observeAgain = (pool: PoolObject): void => this.#terms.leader?.observePool(pool);
     this.#quota = new Quota({ ...ports, pools: this.#pools, recordsOf: this.recordsOf, observeAgain });
-    this.#stocktaking = new Stocktaking({
+    this.#inventory = new InventoryCollector({
       ...ports,
       pools: this.#pools,
       vips: this.#vips,
@@ -187,7 +187,7 @@ export class Supervisor {
       void this.#ports.source.resync(REST_MS);
       this.#vips.resync();
       this.#quota.resync();
-      this.#stocktaking.request();
+      this.#inventory.request();
     });
     await Promise.all([this.#ports.source.start(this.#listener()), this.#vips.start()]);
     this.#synced = true;
@@ -287,7 +287,7 @@ export class Supervisor {
 
   /** What the accounts hold; null while another process leads, and before it was looked at. */
   get inventory(): Inventory | null {
-    return this.#stocktaking.inventory;
+    return this.#inventory.inventory;
   }
 
   /** How many objects are not served, by kind and reason; none while another process leads. */
@@ -364,7 +364,7 @@ export class Supervisor {
       pools: this.#pools,
       vips: this.#vips,
       quota: this.#quota,
-      listsChanged: this.#stocktaking.request,
+      listsChanged: this.#inventory.request,
       isServed: (kind: string) => source.knows(kind),
       isGone: (actor: ActorId, uid: string) => this.#isGone(actor, uid),
       isAway: () => this.#terms.outage.isAway,

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { PoolProjection } from '../actors/ports/cluster.ts';
-import type { InventoryShelf } from '../actors/ports/inventory.ts';
+import type { InventoryWriter } from '../actors/ports/inventory.ts';
 import type { Leadership } from '../actors/ports/leadership.ts';
 import type { LedgerStore } from '../actors/ports/ledger.ts';
 import type { Log } from '../actors/ports/observers.ts';
@@ -38,7 +38,7 @@ export interface KubernetesParts {
   readonly writer: KubernetesWriter;
   readonly ledger: LedgerStore;
   /** Absent where the one in the cluster may be another's. */
-  readonly shelf?: InventoryShelf;
+  readonly inventoryWriter?: InventoryWriter;
   readonly namespaces: KubernetesNamespaces;
 }
 
@@ -78,6 +78,6 @@ export function kubernetes(
   const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname(), shown });
   const namespaces = new KubernetesNamespaces({ connection, clock, log, random: Math.random, timings: TIMINGS });
   const ledger = kubernetesLedger(connection, namespace);
-  const shelf = options.observe ? {} : { shelf: kubernetesInventory(connection, namespace, hide) };
-  return { leadership, source, writer, ledger, namespaces, ...shelf };
+  const inventoryWriter = options.observe ? {} : { inventoryWriter: kubernetesInventory(connection, namespace, hide) };
+  return { leadership, source, writer, ledger, namespaces, ...inventoryWriter };
 }

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { InventoryShelf } from '../../actors/ports/inventory.ts';
+import type { InventoryWriter } from '../../actors/ports/inventory.ts';
 import { INVENTORY_KEY, INVENTORY_NAME } from '../../machines/inventory.ts';
 import { isNotFound } from './api-error.ts';
 import type { Connection } from './connection.ts';
@@ -10,7 +10,7 @@ const NOTE =
 
 /** A ConfigMap in the namespace of the operator: the API server lets those read it who may, and nobody has to be able to reach the operator. Compressed, since it may hold 1 MiB, and
  *  some thousand addresses are more. `hide` takes secrets out. Needs the rights to create and update ConfigMaps there. */
-export const kubernetesInventory = (connection: Connection, own: string, hide: (json: string) => string): InventoryShelf => {
+export const kubernetesInventory = (connection: Connection, own: string, hide: (json: string) => string): InventoryWriter => {
   const collection = `/api/v1/namespaces/${encodeURIComponent(own)}/configmaps`;
   return {
     write: async (text) => {

@@ -243,7 +243,9 @@ describe('where it is written down', () => {
     prepare(world);
     world.address(FREE);
     const written: { readonly at: number; readonly inventory: Inventory }[] = [];
-    world.shelf = { write: async (text) => void written.push({ at: world.clock.monotonic(), inventory: JSON.parse(text) as Inventory }) };
+    world.inventoryWriter = {
+      write: async (text) => void written.push({ at: world.clock.monotonic(), inventory: JSON.parse(text) as Inventory }),
+    };
     await world.leader();
     await world.stable(world.setRoutedIP('shop'));
     const last = () => written.at(-1)?.inventory;
@@ -260,7 +262,7 @@ describe('where it is written down', () => {
   test('stands that somebody looks, where nothing ever changes', async ({ open }) => {
     const world = open();
     const times: number[] = [];
-    world.shelf = { write: async () => void times.push(world.clock.monotonic()) };
+    world.inventoryWriter = { write: async () => void times.push(world.clock.monotonic()) };
     await world.leader();
     await world.clock.advance(30 * MINUTE);
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
@@ -273,7 +275,9 @@ describe('where it is written down', () => {
     prepare(world);
     let isRefused = true;
     const written: string[] = [];
-    world.shelf = { write: async (text) => (isRefused ? Promise.reject(new Error('may not create configmaps')) : void written.push(text)) };
+    world.inventoryWriter = {
+      write: async (text) => (isRefused ? Promise.reject(new Error('may not create configmaps')) : void written.push(text)),
+    };
     await world.leader();
     await world.stable(world.setRoutedIP('shop'));
     await world.clock.runUntil(() => account(world)?.totals?.addresses === 1, 10 * MINUTE);

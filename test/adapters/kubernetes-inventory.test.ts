@@ -9,30 +9,30 @@ const OBJECT = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name
 const opened = async () => {
   const server = await simulated();
   const hide = (json: string) => json.replaceAll('dop_v1_secret', '[redacted]');
-  const shelf = kubernetesInventory(connected(server.kubeconfig()), 'default', hide);
+  const inventoryWriter = kubernetesInventory(connected(server.kubeconfig()), 'default', hide);
   const stored = (): { readonly binaryData?: Readonly<Record<string, string>> } => server.store.get(OBJECT) as never;
   const text = (): string => gunzipSync(Buffer.from(stored().binaryData?.[INVENTORY_KEY] ?? '', 'base64')).toString();
-  return { server, shelf, stored, text };
+  return { server, inventoryWriter, stored, text };
 };
 
 test('the inventory stands in a ConfigMap, in the place of what stood there, without secrets', async () => {
-  const { shelf, text } = await opened();
-  await shelf.write('{"accounts":["dop_v1_secret"]}');
+  const { inventoryWriter, text } = await opened();
+  await inventoryWriter.write('{"accounts":["dop_v1_secret"]}');
   expect(text()).toBe('{"accounts":["[redacted]"]}');
-  await shelf.write('{"accounts":[]}');
+  await inventoryWriter.write('{"accounts":[]}');
   expect(text()).toBe('{"accounts":[]}');
 });
 
 test('it is made again when somebody has deleted it', async () => {
-  const { server, shelf, text } = await opened();
-  await shelf.write('{}');
+  const { server, inventoryWriter, text } = await opened();
+  await inventoryWriter.write('{}');
   server.store.delete(OBJECT);
-  await shelf.write('{"accounts":[]}');
+  await inventoryWriter.write('{"accounts":[]}');
   expect(text()).toBe('{"accounts":[]}');
 });
 
 test('20,000 addresses are less than a ConfigMap may hold', async () => {
-  const { shelf, stored, text } = await opened();
+  const { inventoryWriter, stored, text } = await opened();
   const addresses = Array.from({ length: 20_000 }, (_, index) => ({
     address: `203.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
     family: 'IPv4',
@@ -45,13 +45,13 @@ test('20,000 addresses are less than a ConfigMap may hold', async () => {
     madeAt: new Date(1.7e12 + index * 7_919_000).toISOString(),
     costPerMonth: 0,
   }));
-  await shelf.write(JSON.stringify({ accounts: [{ addresses }] }));
+  await inventoryWriter.write(JSON.stringify({ accounts: [{ addresses }] }));
   expect(JSON.stringify(stored()).length).toBeLessThan(2 ** 20);
   expect(JSON.parse(text()).accounts[0].addresses).toHaveLength(20_000);
 });
 
 test('that it could not be written is told', async () => {
-  const { server, shelf } = await opened();
+  const { server, inventoryWriter } = await opened();
   server.faults.outage('503');
-  await expect(shelf.write('{}')).rejects.toThrow('503');
+  await expect(inventoryWriter.write('{}')).rejects.toThrow('503');
 });

@@ -128,7 +128,7 @@ export class World {
   readonly lease = memoryLease(this.clock);
   /** What namespaces keep; and where the inventory is written down, nowhere unless a test says so. */
   readonly ledger = memoryLedger();
-  shelf: SupervisorPorts['shelf'];
+  inventoryWriter: SupervisorPorts['inventoryWriter'];
   readonly namespaces = memoryNamespaces();
   readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell), now: () => this.clock.now() });
   /** How those who watch hear that an object is gone; at once unless a test says otherwise. */
@@ -264,7 +264,7 @@ export class World {
       writer: cluster,
       ledger: this.ledger.connect(() => state.dead),
       namespaces: this.namespaces.connect(() => state.dead),
-      shelf: this.shelf,
+      inventoryWriter: this.inventoryWriter,
       ...(vips && { vips: { source: vips, writer: vips, mayAct: this.#mayAct, ...(virtualIPs && { virtualIPs }) } }),
       providers,
       observers: [this.invariants],
