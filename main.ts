@@ -107,7 +107,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   };
 
   const observed = observing(options, parts, log);
-  const { metrics, observers } = telemetry(VERSION, { clock, log }, parts);
+  const { metrics, observers } = telemetry(VERSION, { clock, log, observes: options.observe }, parts);
   const traced = await traces(environment.isTraced, { version: VERSION, clock });
   opened.push(() => traced.close());
   const config = loadConfig(options.kubeconfig);

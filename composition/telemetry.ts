@@ -14,7 +14,7 @@ export interface Telemetry {
 /** The metrics of an operator that is being put together: what does not stand yet is left out of a scrape. */
 export function telemetry(
   version: string,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, observes }: { readonly clock: Clock; readonly log: Log; readonly observes: boolean },
   parts: Readonly<Parts>,
 ): Telemetry {
   const metrics = createMetrics({
@@ -22,6 +22,7 @@ export function telemetry(
     now: () => clock.now(),
     queues: async () => (await parts.queueCounts?.()) ?? {},
     leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
+    observes,
     isStoreAway: () => parts.supervisor?.withoutStore() != null,
     storeFaults: () => parts.supervisor?.storeHealth.faults.map(({ reason }) => reason) ?? [],
     records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),

@@ -112,6 +112,8 @@ export const LIMITS = {
     'spec.match.tolerations[].value': 63,
     'spec.match.tolerations[].effect': 63,
     'status.error': 32_768,
+    'status.addresses': 50,
+    'status.addresses[]': 45,
     'status.conditions': 256,
     'status.conditions[].type': 316,
     'status.conditions[].reason': 1_024,

@@ -1,7 +1,8 @@
+import { LIMITS } from './limits.ts';
 import type { RecordSetContext } from './record-set.ts';
 import { phaseOf, recordName } from './record-set.ts';
 import * as reasons from './record-set-reasons.ts';
-import type { Condition, ObjectEvent } from './types.ts';
+import type { Address, Condition, ObjectEvent } from './types.ts';
 
 /** FLIPOP's names for how a record set stands. */
 export type RecordSetState = 'active' | 'in-progress' | 'error';
@@ -16,17 +17,24 @@ export interface RecordSetStatus {
   readonly state: RecordSetState;
   readonly error?: string;
   readonly records: number;
+  /** The first of those that the record lists, sorted; absent while it is not known to list any. */
+  readonly addresses?: readonly Address[];
   readonly observedGeneration: number;
   readonly term: number;
 }
 
+/** As many addresses as a status shows. */
+const ADDRESSES_SHOWN = LIMITS.NodeDNSRecordSet['status.addresses'];
+
 /** Everything of a NodeDNSRecordSet's status but its conditions. */
 export function recordSetStatus({ context, term }: RecordSetView): RecordSetStatus {
   const error = recordSetError(context);
+  const records = published(context);
   return {
     state: stateOf(context),
     ...(error !== null && { error }),
-    records: published(context),
+    records,
+    ...(records > 0 && { addresses: context.addresses.slice(0, ADDRESSES_SHOWN) }),
     observedGeneration: context.generation,
     term,
   };

@@ -19,6 +19,8 @@ export interface RuntimeSources {
   readonly queues: () => Promise<Readonly<Record<string, QueueCounts>>>;
   /** Whether this process decides, and under which term; term 0 for none. */
   readonly leadership: () => { readonly leading: boolean; readonly term: number };
+  /** Whether this process only observes. */
+  readonly observes: boolean;
   /** Whether this process goes on in memory because its store is away. */
   readonly isStoreAway: () => boolean;
   /** What is wrong with the way in which its store is set up, by name. */
@@ -34,7 +36,9 @@ export interface RuntimeSources {
 
 /** Registers what is told of the runtime: what this is, whether it leads, what it has seen and what it still has to do. */
 export function runtimeMetrics(registry: Registry, sources: RuntimeSources): void {
-  const { version, queues, leadership, isStoreAway, storeFaults, caches } = sources;
+  const { version, queues, observes, isStoreAway, storeFaults, caches } = sources;
+  // One that only observes does not stand in for the one that is missing.
+  const leadership = observes ? () => ({ leading: false, term: 0 }) : sources.leadership;
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
@@ -49,8 +53,9 @@ export function runtimeMetrics(registry: Registry, sources: RuntimeSources): voi
   const labelNames = ['version', 'node'] as const;
   const build = new Gauge({ name: 'routedip_build_info', help: '1, with what this is.', labelNames, registers });
   build.set({ version, node: process.version }, 1);
-  gauge('routedip_leader', '1 while this process decides.', () => (leadership().leading ? 1 : 0));
+  gauge('routedip_leader', '1 while this process decides and acts.', () => (leadership().leading ? 1 : 0));
   gauge('routedip_term', 'Term under which this process decides; 0 while it does not.', () => leadership().term);
+  gauge('routedip_observe_only', '1 where this process only observes: it decides, and changes nothing.', () => (observes ? 1 : 0));
   gauge('routedip_store_away', '1 while this process goes on in memory because Redis is away.', () => (isStoreAway() ? 1 : 0));
   registerStoreFaults(registry, storeFaults);
   registerQueues(registry, queues);

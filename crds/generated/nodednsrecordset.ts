@@ -108,6 +108,8 @@ export interface NodeDNSRecordSetStatus {
   readonly error?: string;
   /** Number of addresses that the record lists, once the provider has them all. */
   readonly records?: number;
+  /** The first 50 of the addresses that the record lists, sorted. */
+  readonly addresses?: readonly string[];
   /** The metadata.generation that this status reflects. */
   readonly observedGeneration?: number;
   /** Term of the leader that wrote this status. A later leader has a higher one. */

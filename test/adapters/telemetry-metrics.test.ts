@@ -183,6 +183,13 @@ describe('the process', () => {
     expect(await of('nodejs_eventloop_lag_p99_seconds')).toHaveLength(1);
   });
 
+  test('says that it only observes, and is no leader then: alerts do not take it for the one that acts', async () => {
+    const { of } = metrics({ observes: true });
+    const runtime = async () => (await Promise.all(['observe_only', 'leader', 'term'].map((name) => of(`routedip_${name}`)))).flat();
+    expect(await runtime()).toEqual(['routedip_observe_only 1', 'routedip_leader 0', 'routedip_term 0']);
+    expect(await metrics().of('routedip_observe_only')).toEqual(['routedip_observe_only 0']);
+  });
+
   test('is scraped while Redis is away, without queue figures', async () => {
     const { of } = metrics({ queues: () => Promise.reject(new Error('connect ECONNREFUSED')) });
     expect(await of('routedip_queue_jobs')).toEqual([]);

@@ -138,6 +138,7 @@ export class MeasuredWorld {
         this.#pools.map((ref) => ({ kind: ref.kind, conditions: parts.supervisor?.leading ? this.cluster.conditions(ref) : [] })),
       groups: () => [{ name: 'edge', capacity: 5n, allocated: 3n, available: 2n }],
       accounts: () => parts.supervisor?.inventory?.accounts ?? [],
+      observes: false,
       isStoreAway: () => parts.supervisor?.withoutStore() != null,
       unserved: () => [{ kind: 'RoutedIP', reason: 'ProviderUnread', count: 1 }],
       unreadAccounts: () => parts.supervisor?.unreadAccounts() ?? new Map(),

@@ -130,6 +130,7 @@ export const observeScenarios = () =>
       await plans(expected());
       expect(operator.log.filter(({ observeOnly }) => observeOnly !== true)).toEqual([]);
       expect((await operator.metrics('/readyz')).text).toContain('observe: only observes');
+      expect((await operator.metrics('/metrics')).text).toMatch(/^routedip_observe_only 1$/m);
       expect(await (await fetch(`${served(operator, 'dashboard')}/api/about`)).json()).toMatchObject({ observes: true });
       const asked = (await (await fetch(`${served(operator, 'journal')}/plan`)).json()) as { differences: readonly Difference[] };
       expect(rows(asked.differences)).toEqual(rows(await planOf(operator)));

@@ -39,7 +39,7 @@ const events = (before: RecordSetContext | undefined, after: RecordSetContext) =
 
 describe('the status of a NodeDNSRecordSet', () => {
   test.each<[string, RecordSetContext, object]>([
-    ['active when all is published', context(), { state: 'active', records: 2 }],
+    ['active when all is published', context(), { state: 'active', records: 2, addresses: [A, B] }],
     ['in-progress while its nodes are read', context({ isKnown: false }), { state: 'in-progress', records: 0 }],
     ['in-progress while the zone is written', context({ outcome: null }), { state: 'in-progress', records: 0 }],
     ['in-progress without an address', context({ addresses: [] }), { state: 'in-progress', records: 0 }],

@@ -10,6 +10,7 @@ export function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = 
     now: () => NOW,
     queues: async () => ({}),
     leadership: () => ({ leading: true, term: 7 }),
+    observes: false,
     isStoreAway: () => false,
     unserved: () => [],
     unreadAccounts: () => new Map(),

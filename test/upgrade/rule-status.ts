@@ -6,7 +6,7 @@ type Fields = { readonly [field: string]: Json | undefined };
 /** Written by every leader anew, and what one of several RoutedIPs of a firewall says for all of them. */
 const NOT_OF_THE_OBJECT = new Set(['term', 'ownedRules']);
 /** What versions of before do not know, and take away when they write a status. */
-const NEW = new Set(['.class.provider', '.contendedUntil', '.routedIPCount']);
+const NEW = new Set(['.class.provider', '.contendedUntil', '.routedIPCount', '.addresses']);
 /** What never goes once it is there, while the object is. */
 const KEPT: Readonly<Record<string, readonly string[]>> = {
   FloatingIPPool: ['ips', 'activeIPs', 'lastAssignmentTime', 'observedGeneration', 'conditions'],
