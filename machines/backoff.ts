@@ -56,10 +56,11 @@ export function backoffMs(
   if (isUntilChanged(failure)) return UNTIL_CHANGED_MS;
   if (failure.reason === 'Forbidden') return FORBIDDEN_MS;
   if (failure.reason === 'FirewallNotFound') return Math.max(NO_FIREWALL_MS, failure.retryAfterMs ?? 0);
-  const table = tables[tempoOf(failure.kind)];
-  const wait = table[Math.min(attempt, table.length) - 1] ?? 0;
-  return Math.max(wait, failure.retryAfterMs ?? 0);
+  return Math.max(waitIn(tables[tempoOf(failure.kind)], attempt), failure.retryAfterMs ?? 0);
 }
+
+/** The wait before try `attempt` + 1, ms. */
+export const waitIn = (table: readonly number[], attempt: number): number => table[Math.min(attempt, table.length) - 1] ?? 0;
 
 /** What is left of a wait that ends at `until`, ms: never more than its whole time, even after the clock was set back. */
 export const restMs = (until: number | null, at: number, wholeMs: number): number => Math.min(Math.max(0, (until ?? 0) - at), wholeMs);

@@ -18,7 +18,10 @@ function rebased(context: PoolContext, at: number): PoolContext {
   const isAhead = ({ contest: { restsSince } }: Member): boolean => restsSince !== null && restsSince > at;
   const assignedAt = Math.max(lastAssignmentAt ?? at, exposed?.shared.lastAssignmentAt ?? at);
   if (ahead.length === 0 && assignedAt <= at && !Object.values(members).some(isAhead)) return context;
-  const again = ahead.map(([name, failed]) => [name, { ...failed, since: at, until: at + failed.until - (failed.since ?? at) }]);
+  const again = ahead.map(([name, { urgentAt, ...failed }]) => {
+    const later = (time: number): number => time + at - (failed.since ?? at);
+    return [name, { ...failed, since: at, until: later(failed.until), ...(urgentAt !== undefined && { urgentAt: later(urgentAt) }) }];
+  });
   return {
     ...context,
     lastAssignmentAt: noLaterThan(at, lastAssignmentAt),

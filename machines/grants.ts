@@ -44,8 +44,8 @@ export interface GrantInput {
   readonly leaving: readonly Candidate[];
   /** Nodes that other pools hold. */
   readonly fullNodes: readonly string[];
-  /** Node name → time (ms since the epoch) before which it is not tried again. */
-  readonly backOff: Readonly<Record<string, { readonly until: number }>>;
+  /** Node name → times (ms since the epoch) before which it is not tried again; `urgentAt`: by addresses on no node that is about to go. */
+  readonly backOff: Readonly<Record<string, { readonly until: number; readonly urgentAt?: number }>>;
   /** Providers' ids of nodes that hold an address which no member stands for: tried last. */
   readonly occupied: readonly ProviderID[];
   /** Time (ms since the epoch) before which an address is not moved: somebody else wants it elsewhere. */
@@ -184,26 +184,63 @@ function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<
     ...free.filter(({ providerID }) => !occupied.has(providerID)),
     ...free.filter(({ providerID }) => occupied.has(providerID)),
   ];
-  const later = line.map(({ name }) => untilOf(input, name)).filter((until) => until > at);
-  const open = line.filter(({ name }) => untilOf(input, name) <= at);
-  const spacing = spacingOf(input, at);
-  const grants: Grant[] = [];
+  const hasTime = ({ member }: Waiter): boolean => !member.ready || standsOn(input.leaving, member);
+  const untilOf = (name: string): number => input.backOff[name]?.until ?? 0;
+  const waiting = { line, standing, wishes: input.wishes ?? {}, spacing: spacingOf(input, at) };
+  const urgent = paired(
+    { ...waiting, movers: movers.filter((mover) => !hasTime(mover)) },
+    at,
+    (name) => input.backOff[name]?.urgentAt ?? untilOf(name),
+  );
+  const gone = new Set(urgent.grants.map(({ node }) => node.name));
+  const calm = paired(
+    {
+      ...waiting,
+      movers: movers.filter(hasTime),
+      line: line.filter(({ name }) => !gone.has(name)),
+      spacing: { ...waiting.spacing, room: waiting.spacing.room - gone.size },
+    },
+    at,
+    untilOf,
+  );
+  const times = [...urgent.times, ...calm.times];
+  return { grants: [...urgent.grants, ...calm.grants], nextAt: times.length > 0 ? Math.min(...times) : null };
+}
+
+interface Pairing {
+  readonly movers: readonly Waiter[];
+  readonly line: readonly Candidate[];
+  readonly standing: ReadonlyMap<string, Address>;
+  readonly wishes: Readonly<Record<Address, string>>;
+  readonly spacing: ReturnType<typeof spacingOf>;
+}
+
+/** Each mover with the first node that it may have and that is not left alone until later; and, for those without one, when time may give them one. */
+function paired(
+  { movers, line, standing, wishes, spacing }: Pairing,
+  at: number,
+  untilOf: (name: string) => number,
+): { readonly grants: readonly Grant[]; readonly times: readonly number[] } {
+  if (movers.length === 0) return { grants: [], times: [] };
+  const open = line.filter(({ name }) => untilOf(name) <= at);
   const queue = new NodeQueue(open, standing);
+  const grants: Grant[] = [];
   for (const { address, member } of movers) {
     if (grants.length >= spacing.room || queue.size === 0) break;
-    const node = queue.take(address, member.region, input.wishes?.[address]);
+    const node = queue.take(address, member.region, wishes[address]);
     if (node) grants.push({ address, node });
   }
-  if (grants.length === movers.length) return { grants, nextAt: null };
-  if (spacing.opensAt !== null && queue.size > 0) return { grants, nextAt: spacing.opensAt };
-  return { grants, nextAt: later.length > 0 ? Math.min(...later) : null };
+  if (grants.length === movers.length) return { grants, times: [] };
+  if (spacing.opensAt !== null && queue.size > 0) return { grants, times: [spacing.opensAt] };
+  return { grants, times: line.map(({ name }) => untilOf(name)).filter((until) => until > at) };
 }
+
+const standsOn = (nodes: readonly Candidate[], { stands }: Member): boolean =>
+  stands !== null && nodes.some(({ name, providerID }) => name === stands.name && providerID === stands.providerID);
 
 /** Holders of addresses that neither wait nor hold a node: they recover from an error, or are on their way out. */
 const heldAside = (members: GrantInput['members']): readonly ProviderID[] =>
   Object.values(members).flatMap((member) => (member.holder && !member.node && (!member.ready || member.retiring) ? [member.holder] : []));
-
-const untilOf = ({ backOff }: GrantInput, name: string): number => backOff[name]?.until ?? 0;
 
 /** An assign of the address may be under way: it was granted a node on which it is not confirmed, or was before the records were lost. */
 export const isUnderWay = ({ node, confirmed, toward }: Member): boolean => (node ? !confirmed : toward !== undefined);

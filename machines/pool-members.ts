@@ -1,6 +1,6 @@
 import { noteStood } from './absences.ts';
 import { foundAt, ownedFrom } from './adoption.ts';
-import { type BackoffTables, backoffMs } from './backoff.ts';
+import { type BackoffTables, backoffMs, waitIn } from './backoff.ts';
 import { moved, restedUntil } from './contention.ts';
 import { asBegun, isGuess, settled, usedAgain } from './creation.ts';
 import type { Assigned, Effect, Failed, Gone, Ready } from './events.ts';
@@ -167,14 +167,17 @@ export const onFailed =
     if (!blames(kind, member) || !returned) return next(ranked);
     return next({
       ...ranked,
-      backOff: { ...context.backOff, [returned.name]: backOffAfter(event, context.backOff[returned.name], backoff) },
+      backOff: { ...context.backOff, [returned.name]: backOffAfter(event, ranked, backoff) },
     });
   };
 
-function backOffAfter({ kind, message, at }: Failed, before: NodeBackOff | undefined, tables: BackoffTables): NodeBackOff {
-  const attempts = (before?.attempts ?? 0) + 1;
-  const until = at + backoffMs(tables, { kind, retryAfterMs: null }, attempts);
-  return { since: at, until, attempts, ...(message !== undefined && { message }) };
+/** One that serves on the node that it is to leave has time: each try opens its ports on the other node, and closes them again. */
+function backOffAfter({ address, kind, message, returned, at }: Failed, context: PoolContext, tables: BackoffTables): NodeBackOff {
+  const attempts = (context.backOff[returned?.name ?? '']?.attempts ?? 0) + 1;
+  const soonest = at + backoffMs(tables, { kind, retryAfterMs: null }, attempts);
+  const serves = kind === 'NodeInUse' && isLeaving(context, context.members[address]?.stands ?? null);
+  const until = serves ? { until: at + waitIn(tables.slow, attempts), urgentAt: soonest } : { until: soonest };
+  return { since: at, ...until, attempts, ...(message !== undefined && { message }) };
 }
 
 /** One that is to leave its node was refused by another one. The first of several is kept, so that what people are told does not change with each try. */

@@ -97,6 +97,8 @@ export interface NodeBackOff {
   /** When it began; absent in records of before. */
   readonly since?: number;
   readonly until: number;
+  /** When one that does not serve meanwhile tries it again, where that is sooner; absent where it is not. */
+  readonly urgentAt?: number;
   readonly attempts: number;
   /** What the provider said; absent in records of before. */
   readonly message?: string;

@@ -223,7 +223,7 @@ describe('addresses on nodes that are cordoned together', () => {
 });
 
 describe('an address that is to leave a node', () => {
-  test('stays when the other node cannot take it, and is tried again by the table', async ({ open }) => {
+  test('stays when the other node cannot take it, which is tried again at the slow pace: it serves meanwhile', async ({ open }) => {
     const world = open();
     const ref = await served(world, ON_CORDON);
     world.cluster.setNode(cordoned('a'));
@@ -232,9 +232,9 @@ describe('an address that is to leave a node', () => {
     await world.clock.runUntil(() => world.assigns().length === 1, 1_000);
     await world.clock.advance(500);
     expect([world.holderOf(A), world.states(ref), world.cluster.annotations()]).toEqual(['a', { [A]: 'active' }, { a: A }]);
-    await world.untilOn(A, 'b', 30_000);
+    await world.untilOn(A, 'b', 1_000_000);
     const times = world.assigns().map(({ at }) => at);
-    expect(times.map((at) => Math.round((at - (times[0] ?? 0)) / 1_000))).toEqual([0, 1, 2, 7]);
+    expect(times.map((at) => Math.round((at - (times[0] ?? 0)) / 1_000))).toEqual([0, 60, 360, 960]);
   });
 
   test('says in Degraded and by one Event that the other node does not take it, until it has left', async ({ open }) => {
@@ -253,7 +253,7 @@ describe('an address that is to leave a node', () => {
       await world.clock.advance(1_000);
       expect(told()?.reason).toBe('NodeInUse');
     }
-    expect(world.assigns().length).toBeGreaterThan(5);
+    expect(world.assigns()).toHaveLength(2);
     expect(warnings(world)).toHaveLength(1);
     world.nodes(node('c'));
     await world.untilOn(A, 'c', 60_000);

@@ -136,6 +136,17 @@ describe('addresses on nodes about to go', () => {
     expect(decide({ members: { [A]: serving('a', { retiring: true }) }, leaving, candidates: candidates('c') })).toEqual(nothing);
   });
 
+  test('are tried again later than others on a node that has refused them: they serve meanwhile', () => {
+    const leaving = candidates('a');
+    const backOff = { c: { until: START + 60 * SECOND, urgentAt: START + SECOND } };
+    const change = { leaving, candidates: candidates('c'), backOff };
+    const waiting = { [A]: member({ holder: providerIDOf('a'), stands: refOf('a') }) };
+    for (const members of [{ [A]: serving('a') }, waiting])
+      expect(decide({ ...change, members }, START + SECOND).nextAt).toBe(START + 60 * SECOND);
+    expect(decide({ ...change, members: { ...waiting, [B]: member() } }, START + SECOND).grants).toEqual([`${B} → c`, `${A} → a`]);
+    expect(decide({ ...change, leaving: [], members: waiting }, START + SECOND).grants).toEqual([`${A} → c`]);
+  });
+
   test('wait for the cool-off, and know when it ends', () => {
     const change = { members: { [A]: serving('a') }, leaving: candidates('a'), candidates: candidates('c'), coolOffMs: 20 * SECOND };
     expect(decide({ ...change, lastAssignmentAt: START })).toEqual({ ...nothing, nextAt: START + 20 * SECOND });
