@@ -132,7 +132,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const { callDeadlineMs } = settings;
   const podNamespace = ownNamespace(config);
   const namespace = options.namespace ?? podNamespace;
-  const sources = { connection, namespace: podNamespace, secrets, ...observed.providers };
+  const sources = { version: VERSION, connection, namespace: podNamespace, secrets, ...observed.providers };
   const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, clock, ...sources });
   opened.push(() => known.close());
   const { leadership, source, writer, ledger, inventoryWriter, namespaces } = kubernetes(options, {

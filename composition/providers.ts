@@ -16,6 +16,7 @@ import type { BudgetOf, Rates } from './jobs.ts';
 /** An account at a provider, and what a client of it works with. */
 interface Account {
   readonly token: string;
+  readonly userAgent: string;
   /** Another API than the provider's own. */
   readonly url: string | undefined;
   readonly budget: Budget;
@@ -35,6 +36,7 @@ interface Offer {
   readonly secretKeys: readonly string[];
   readonly token: string | null;
   readonly url: string | null;
+  readonly userAgent: string | null;
   readonly rates: Rates;
   readonly client: (account: Account) => Client;
 }
@@ -47,6 +49,7 @@ const offers = (options: Options, environment: Environment): Readonly<Record<str
     secretKeys: ['DIGITALOCEAN_ACCESS_TOKEN', 'token'],
     token: environment.digitaloceanToken,
     url: environment.digitaloceanUrl,
+    userAgent: environment.digitaloceanUserAgent,
     rates: ratesOf(options),
     client: (account) => createDigitalOceanProvider({ ...account, addressAPI: options.digitaloceanAddressApi }),
   },
@@ -56,12 +59,14 @@ const offers = (options: Options, environment: Environment): Readonly<Record<str
     secretKeys: [],
     token: environment.cloudflareToken,
     url: environment.cloudflareUrl,
+    userAgent: environment.cloudflareUserAgent,
     rates: cloudflareBudget,
     client: createCloudflareProvider,
   },
 });
 
 export interface RegistryContext {
+  readonly version: string;
   readonly log: Log;
   readonly probe: Probe;
   readonly budgetOf: BudgetOf;
@@ -134,11 +139,12 @@ interface Working extends TokenBudget {
   readonly client: Client;
 }
 
-function clientOf(name: string, { client, url, rates }: Offer, token: string, context: RegistryContext): Working {
-  const { log, probe, budgetOf, callDeadlineMs } = context;
+function clientOf(name: string, { client, url, userAgent, rates }: Offer, token: string, context: RegistryContext): Working {
+  const { version, log, probe, budgetOf, callDeadlineMs } = context;
   const tokenHash = createHash('sha256').update(token).digest('hex').slice(0, 16);
   const budget = budgetOf(tokenHash, rates);
-  const account = { token, url: url ?? undefined, budget, log, probe, deadlineMs: callDeadlineMs };
+  const named = userAgent ?? `routedip-operator/${version}`;
+  const account = { token, userAgent: named, url: url ?? undefined, budget, log, probe, deadlineMs: callDeadlineMs };
   return { provider: name, tokenHash, budget, client: client(account) };
 }
 

@@ -17,8 +17,8 @@ export interface PortWarning {
 }
 
 interface Rules {
-  /** Allowed by the platform already. */
-  readonly open: PortRange;
+  /** Node ports that the platform opens; null for none. */
+  readonly open: PortRange | null;
   /** From where ports are to be reached, as CIDRs; null for anywhere. */
   readonly sources: readonly string[] | null;
   /** Null where nothing is opened anyway. */
@@ -33,14 +33,18 @@ const MOST_PORTS = 1_000;
 const MOST_WARNINGS = 20;
 
 /** For each port of the Service, on each node: the hostPort of the container port behind it; else the container port of a Pod on the host's network; else
- *  the nodePort; else the Service's own port. Those that the platform allows anyway are left out, and those that the class does not let be opened. */
+ *  the nodePort; else the Service's own port. Node ports that the platform opens are left out, and what the class does not let be opened. */
 export function servicePorts(service: ObservedService, rules: Rules): ServicePorts {
   const supported = service.ports.filter(({ protocol }) => isSupported(protocol));
   const ports = supported.slice(0, MOST_PORTS);
   const listeningOn = listening(ports);
   const endpoints = service.endpoints.map(({ node, pod }) => ({ node, listening: listeningOn(pod) }));
   const present = [...new Set(endpoints.map((endpoint) => endpoint.listening))];
-  const { allowed, refusals } = withinLimits(present.length > 0 ? present : [listeningOn(null)], ports, rules);
+  const { allowed, refusals } = withinLimits(present.length > 0 ? present : [listeningOn(null)], ports, {
+    ...rules,
+    // DigitalOcean's cloud controller opens node ports for no other type (firewall_controller.go).
+    open: service.type === 'NodePort' && !service.isUnmanaged ? rules.open : null,
+  });
   const byNode = new Map<string, Set<string>>();
   for (const { node, listening } of endpoints) {
     const open = byNode.get(node) ?? new Set();
@@ -100,7 +104,7 @@ function withinLimits(
   const refusals = new Map<string, PortWarning>();
   for (const [index, port] of ports.entries())
     for (const number of [...new Set(all.map((listening) => listening[index]?.number ?? port.port))].sort((a, b) => a - b)) {
-      if (isWithin(number, rules.open)) continue;
+      if (rules.open && number === port.nodePort && isWithin(number, rules.open)) continue;
       const text = textOf(number, port, rules);
       const why = allowed.has(text) ? null : whyNot({ port: number, protocol: protocolOf(port) }, allowed.size, rules);
       if (why === null) allowed.add(text);

@@ -312,6 +312,8 @@ export interface ObservedService {
   /** `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`. */
   readonly type: string;
   readonly hasSelector: boolean;
+  /** The platform is told not to open its node ports; absent for false. */
+  readonly isUnmanaged?: true;
   readonly ports: readonly ObservedServicePort[];
   /** Sorted by node, then Pod. */
   readonly endpoints: readonly ObservedEndpoint[];

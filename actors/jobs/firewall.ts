@@ -150,7 +150,7 @@ export async function confirmHolders(context: JobContext<'prune'>): Promise<void
   const call = read(context, 'firewall');
   const all =
     holders.length > READ_SINGLY
-      ? await provider.listRoutedIPs(call)
+      ? await provider.listRoutedIPs({ ...call, family: 4 })
       : await Promise.all(holders.map(({ address }) => provider.findRoutedIP(address, call)));
   for (const { address, providerID } of holders) {
     const now = all.find((observed) => observed.address === address)?.providerID ?? null;

@@ -71,8 +71,10 @@ export interface Environment {
   readonly redis: RedisSettings;
   readonly digitaloceanToken: string | null;
   readonly digitaloceanUrl: string | null;
+  readonly digitaloceanUserAgent: string | null;
   readonly cloudflareToken: string | null;
   readonly cloudflareUrl: string | null;
+  readonly cloudflareUserAgent: string | null;
   readonly dashboardToken: string | null;
   /** There is a collector for traces. */
   readonly isTraced: boolean;
@@ -84,8 +86,12 @@ const FOOTER = `
 Environment:
   DIGITALOCEAN_ACCESS_TOKEN   token of the provider "digitalocean", 16 to 512 visible ASCII characters; without it, objects that use this provider report the missing token in their status
   DIGITALOCEAN_API_URL        base URL of the API (default https://api.digitalocean.com)
+  DIGITALOCEAN_USER_AGENT     User-Agent of the requests to it (default routedip-operator/VERSION)
   CLOUDFLARE_TOKEN            token of the provider "cloudflare", which serves DNS only; optional as above
   CLOUDFLARE_API_URL          base URL of the API (default https://api.cloudflare.com)
+  CLOUDFLARE_USER_AGENT       User-Agent of the requests to it (default routedip-operator/VERSION)
+  HTTPS_PROXY, HTTP_PROXY     proxy for requests to providers, and to an API server without a proxy of its own in the kubeconfig (default: none)
+  NO_PROXY                    what is reached without it: names with what is below them, addresses and networks, also with a port, separated by commas; * for everything
   KUBECONFIG                  kubeconfig file when --kubeconfig is absent; a Pod uses its ServiceAccount
   REDIS_URL                   Redis for records and jobs: redis://[:password@]host:port[/db] (default redis://127.0.0.1:6379), redis+sentinel://host:port,host:port/master[/db] or redis+cluster://host:port,host:port; with TLS rediss://… or rediss+…
   REDIS_PASSWORD              Redis password, instead of the one in the URL; kept out of the log from 8 characters on
@@ -336,8 +342,10 @@ const environment = (env: NodeJS.ProcessEnv, warnings: readonly string[]): Envir
   },
   digitaloceanToken: tokenIn(env.DIGITALOCEAN_ACCESS_TOKEN),
   digitaloceanUrl: env.DIGITALOCEAN_API_URL || null,
+  digitaloceanUserAgent: headerIn(env.DIGITALOCEAN_USER_AGENT),
   cloudflareToken: tokenIn(env.CLOUDFLARE_TOKEN),
   cloudflareUrl: env.CLOUDFLARE_API_URL || null,
+  cloudflareUserAgent: headerIn(env.CLOUDFLARE_USER_AGENT),
   dashboardToken: env.ROUTEDIP_DASHBOARD_TOKEN || null,
   isTraced: [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some(Boolean),
   warnings,
@@ -350,6 +358,9 @@ function reconciliation(text: string | undefined): { readonly interval: number |
   const warning = `RECONCILIATION_INTERVAL_MS is "${text}", which is no whole number of milliseconds above 0: the default is used, 60000`;
   return { interval: null, warnings: [warning] };
 }
+
+/** Without what no header may bear. */
+const headerIn = (text: string | undefined): string | null => text?.replaceAll(/[^\x20-\x7e]/g, '').trim() || null;
 
 /** A Secret that was made from a file often ends in a line feed, which no header may bear. */
 const tokenIn = (text: string | undefined): string | null => text?.trim() || null;

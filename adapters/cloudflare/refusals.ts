@@ -36,7 +36,11 @@ export function refusal(reply: Reply, data: unknown, what: string, write: boolea
   const errors = errorsOf(data);
   const reason = errors.map(({ code, message }) => `${message} (${code})`).join('; ') || '(no message)';
   const wait = waitMs(reply);
-  const more = { ...(wait === undefined ? {} : { retryAfterMs: wait }), unknownOutcome: write && isUnclear(status) };
+  const isForeign = errors.length === 0;
+  const more = {
+    ...(wait === undefined ? {} : { retryAfterMs: wait }),
+    unknownOutcome: write && status !== 429 && (isForeign || isUnclear(status)),
+  };
   return new ProviderError(kindOf(status, errors), `${what}: ${status} ${reason.slice(0, 300)}`, more);
 }
 
@@ -45,7 +49,8 @@ const isUnclear = (status: number): boolean => status >= 500 || status < 400;
 
 function kindOf(status: number, errors: readonly ApiError[]): ErrorKind {
   if (status === 429) return 'RateLimited';
-  if (status >= 500) return 'Unavailable';
+  // What refuses without an error of the API is a proxy on the way: its 404 says nothing of a zone.
+  if (status >= 500 || errors.length === 0) return 'Unavailable';
   const byCode = errors.map(({ code }) => kindOfCode.get(code)).find((kind) => kind !== undefined);
   return byCode ?? KIND_OF_STATUS[status] ?? (status < 400 ? 'Unavailable' : 'Invalid');
 }

@@ -3,7 +3,7 @@ import type { Call } from '../../actors/ports/provider.ts';
 import { type Fields, isFields } from '../../machines/types.ts';
 import { exchange, isWrite, openWire, type Reply, type Verb, type Wire } from '../http/exchange.ts';
 import { fields, integer, items, parsed, total as totalIn } from '../http/read.ts';
-import { baseURLOf, closeBudget, pay, type RequestLayerOptions, verbOf, withoutSecrets } from '../http/verbs.ts';
+import { baseURLOf, closeBudget, pay, type RequestLayerOptions, userAgentOf, verbOf, withoutSecrets } from '../http/verbs.ts';
 import { identifier } from './read.ts';
 import { refusal, waitMs, windowOf } from './refusals.ts';
 
@@ -67,7 +67,7 @@ function requestsOf(options: RequestLayerOptions, wire: Wire, verb: Verb, baseUR
 async function send(options: RequestLayerOptions, wire: Wire, verb: Verb, wanted: Wanted): Promise<Reply> {
   await pay(options.budget, verb);
   if (isWrite(wanted.method)) await verb.call.fence?.read();
-  const identity = { authorization: `Bearer ${options.token}`, 'user-agent': 'routedip-operator' };
+  const identity = { authorization: `Bearer ${options.token}`, 'user-agent': userAgentOf(options) };
   const type = wanted.body === undefined ? {} : { 'content-type': 'application/json' };
   const reply = await exchange(wire, verb, { ...wanted, headers: { ...identity, ...type } });
   await heed(options, reply);

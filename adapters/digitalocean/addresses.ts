@@ -105,10 +105,18 @@ function createdAddress(body: unknown): Address {
 
 function stateOf(action: unknown): 'running' | 'completed' | 'errored' | 'unknown' {
   if (action === null) return 'unknown';
-  const { status } = observedAction(action);
-  if (status === 'in-progress') return 'running';
-  return status === 'completed' ? 'completed' : 'errored';
+  return STATE_OF_ACTION[observedAction(action).status] ?? 'unknown';
 }
+
+/** The description has `in-progress`, `completed` and `errored`; the others were seen. */
+const STATE_OF_ACTION: Readonly<Record<string, 'running' | 'completed' | 'errored'>> = {
+  new: 'running',
+  pending: 'running',
+  'in-progress': 'running',
+  completed: 'completed',
+  done: 'completed',
+  errored: 'errored',
+};
 
 async function assign(layer: RequestLayer, calls: Calls, address: Address, providerID: ProviderID): Promise<string | null> {
   const dropletId = dropletIdOf(providerID);

@@ -14,6 +14,8 @@ import {
   type RequestLayerOptions,
   retryAfterMs,
   shortestWaitMs,
+  untilByServer,
+  userAgentOf,
   verbOf,
   withoutSecrets,
 } from '../http/verbs.ts';
@@ -135,7 +137,7 @@ async function send(verb: Verb, config: InternalAxiosRequestConfig): Promise<Axi
   const reply = await exchange(wire, verb, {
     method,
     url,
-    headers: { ...headersOf(config), Authorization: `Bearer ${options.token}` },
+    headers: { ...headersOf(config), 'User-Agent': userAgentOf(options), Authorization: `Bearer ${options.token}` },
     body,
   });
   await heed(options, verb, reply);
@@ -168,7 +170,8 @@ async function heed(options: RequestLayerOptions, verb: Verb, reply: Reply): Pro
   const remaining = counted(reply.headers['ratelimit-remaining']);
   if (reply.status !== 429) {
     const resetAt = counted(reply.headers['ratelimit-reset']);
-    if (remaining !== undefined && resetAt !== undefined) options.budget.observe({ remaining, resetAtMs: resetAt * 1000 });
+    if (remaining !== undefined && resetAt !== undefined)
+      options.budget.observe({ remaining, resetAtMs: Date.now() + untilByServer(reply, resetAt * 1000) });
     return;
   }
   // Creation has a limit of its own (12 a minute): when that alone is spent, everything else may go on.
@@ -181,7 +184,7 @@ function waitMs(reply: Reply): number | undefined {
   const named = retryAfterMs(reply);
   if (named !== undefined || reply.status !== 429) return named;
   const resetAt = counted(reply.headers['ratelimit-reset']);
-  return resetAt === undefined ? undefined : boundedWaitMs(resetAt * 1000 - Date.now());
+  return resetAt === undefined ? undefined : boundedWaitMs(untilByServer(reply, resetAt * 1000));
 }
 
 const kinds: Readonly<Record<number, ErrorKind>> = {
@@ -194,9 +197,15 @@ function refusal(reply: Reply, data: unknown, what: string, write: boolean): Api
   const { message } = fieldsOf(data);
   const reason = (typeof message === 'string' ? message : '(no message)').slice(0, 300);
   const wait = waitMs(reply) ?? (status === 429 ? shortestWaitMs : undefined);
-  const more = { ...(wait === undefined ? {} : { retryAfterMs: wait }), unknownOutcome: write && (status >= 500 || status < 400) };
-  return new ApiRefusal(kindOf(status, reason), { what, status, reason }, more);
+  const isUnclear = status >= 500 || status < 400 || !isOfApi(data);
+  const more = { ...(wait === undefined ? {} : { retryAfterMs: wait }), unknownOutcome: write && status !== 429 && isUnclear };
+  return new ApiRefusal(isOfApi(data) ? kindOf(status, reason) : kindOfForeign(status), { what, status, reason }, more);
 }
+
+/** What refuses without the fields of the API's errors is a proxy on the way: its 404 says nothing of an address. */
+const isOfApi = (data: unknown): boolean => typeof fieldsOf(data).id === 'string' || typeof fieldsOf(data).message === 'string';
+
+const kindOfForeign = (status: number): ErrorKind => (status === 429 ? 'RateLimited' : 'Unavailable');
 
 function kindOf(status: number, reason: string): ErrorKind {
   // An account's limits are refused with 422 or 403; a token's rights with 403 too.

@@ -4,6 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { ProviderError } from '../../actors/errors.ts';
 import type { Probe } from '../../actors/ports/observers.ts';
 import type { Call } from '../../actors/ports/provider.ts';
+import { proxyFor } from './proxy.ts';
 
 /** One verb of the port while it goes on. */
 export interface Verb {
@@ -43,7 +44,10 @@ const longestAnswer = 8 * 2 ** 20;
 
 export function openWire(baseURL: string, probe: Probe | undefined): Wire {
   const secure = baseURL.startsWith('https:');
-  return { secure, agent: new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: idleSocketMs, scheduling: 'lifo' }), probe };
+  const proxy = proxyFor(baseURL, process.env);
+  const proxyEnv = proxy === null ? {} : { proxyEnv: secure ? { HTTPS_PROXY: proxy } : { HTTP_PROXY: proxy } };
+  const options = { keepAlive: true, timeout: idleSocketMs, scheduling: 'lifo', ...proxyEnv } as const;
+  return { secure, agent: new (secure ? HttpsAgent : HttpAgent)(options), probe };
 }
 
 /** Everything but a GET may change something. */

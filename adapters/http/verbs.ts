@@ -7,6 +7,8 @@ import { counted } from './read.ts';
 
 export interface RequestLayerOptions {
   readonly token: string;
+  /** `routedip-operator` by default. */
+  readonly userAgent?: string | undefined;
   /** The provider's own by default; with or without the path under which the API stands. */
   readonly url?: string | undefined;
   /** For a whole verb, milliseconds; 15 s by default. */
@@ -22,6 +24,8 @@ export function baseURLOf(url: string, path: string): string {
   const bare = url.replace(/\/+$/, '');
   return bare.endsWith(path) ? bare : bare + path;
 }
+
+export const userAgentOf = ({ userAgent }: RequestLayerOptions): string => userAgent ?? 'routedip-operator';
 
 const defaultDeadlineMs = 15_000;
 
@@ -69,10 +73,16 @@ const incredibleWaitMs = 24 * longestWaitMs;
 /** A wait that an API asks for, kept between a second and an hour. */
 export const boundedWaitMs = (ms: number): number => Math.min(longestWaitMs, Math.max(shortestWaitMs, ms));
 
+/** How long it is until `time` (ms since the epoch) by the clock of whoever answered, ms; by our own where the answer bears no date. */
+export function untilByServer({ headers }: Reply, time: number): number {
+  const now = Date.parse(headers.date ?? '');
+  return time - (Number.isNaN(now) ? Date.now() : now);
+}
+
 /** What `Retry-After` asks for, in seconds or as a date (RFC 9110, 10.2.3), bounded; undefined when it says nothing. */
-export function retryAfterMs({ headers }: Reply): number | undefined {
-  const after = headers['retry-after'];
+export function retryAfterMs(reply: Reply): number | undefined {
+  const after = reply.headers['retry-after'];
   const seconds = counted(after);
-  const ms = seconds === undefined ? Date.parse(/^[A-Z]/.test(after ?? '') ? (after ?? '') : '') - Date.now() : seconds * 1000;
+  const ms = seconds === undefined ? untilByServer(reply, Date.parse(/^[A-Z]/.test(after ?? '') ? (after ?? '') : '')) : seconds * 1000;
   return Number.isNaN(ms) || ms > incredibleWaitMs ? undefined : boundedWaitMs(ms);
 }

@@ -54,6 +54,9 @@ export interface Target {
 
 const NO_RIGHT = 'the ServiceAccount may not';
 
+/** Of an authorizer: `nodes "a" is forbidden: User "system:…" cannot patch resource "nodes" in …`. */
+const BY_AUTHORIZER = /\bUser "[^"]*" cannot\b/;
+
 const KINDS: Readonly<Record<number, ApiErrorKind>> = {
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -90,8 +93,8 @@ export const refusal = (target: Target, status: number, serverMessage: string, r
   if (status < 400 || status >= 500 || status === 429 || status === 408)
     return new ServerUnreachable(text, { retryAfterMs, isAnswered: status >= 500 });
   const kind = KINDS[status] ?? 'Invalid';
-  // What an admission webhook denies is no missing permission.
-  if (kind === 'Forbidden' && !serverMessage.startsWith('admission webhook'))
+  // What an admission denies, a quota or the end of a namespace is no missing permission.
+  if (kind === 'Forbidden' && BY_AUTHORIZER.test(serverMessage))
     return new ApiError(kind, status, `${NO_RIGHT} ${deedOf(target)}: ${serverMessage}`);
   return new ApiError(kind, status, text);
 };

@@ -122,7 +122,7 @@ const retryAfterMsOf = (header: string | string[] | undefined): number | null =>
   typeof header === 'string' && /^\d+$/.test(header) ? Math.min(Number(header) * 1000, LONGEST_WAIT_MS) : null;
 
 const urlOf = (server: string, path: string, query: Query = {}): URL => {
-  const url = new URL(server.replace(/\/$/, '') + path);
+  const url = new URL(server.replace(/\/+$/, '') + path);
   for (const [key, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(key, String(value));
   return url;
 };

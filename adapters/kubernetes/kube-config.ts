@@ -1,6 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
+import { parse } from 'yaml';
+import { fieldsOf } from '../../machines/types.ts';
+import { proxyFor } from '../http/proxy.ts';
 import { KubeConfig } from './library.ts';
 
 type AgentOptions = Parameters<KubeConfig['createDispatcherOptions']>[1];
@@ -25,6 +29,18 @@ interface Transport {
 /** Each request has a connection to itself: what stalls one does not hold up another. */
 const ALONE: Transport = { shares: false, headersMs: 0, connections: null };
 
+type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
+
+/** Whoever renews a token does so in its file: it is read for each request. */
+const TOKEN_FILE = {
+  name: 'token-file',
+  isAuthProvider: ({ authProvider }) => authProvider?.name === 'token-file',
+  applyAuthentication: async ({ authProvider }, options) => {
+    const token = readFileSync(authProvider.config.path, 'utf8').trim();
+    options.headers = { ...options.headers, Authorization: `Bearer ${token}` };
+  },
+} satisfies Authenticator & { readonly name: string };
+
 /** A KubeConfig that keeps its connections. The library makes a new dispatcher, and so a new TLS connection, for every request; this one
  *  keeps the dispatcher until the certificates change, as they do with credential plugins. */
 export class KeptConfig extends KubeConfig {
@@ -33,6 +49,11 @@ export class KeptConfig extends KubeConfig {
   #own: { readonly connect: object } | null = null;
   #closed = false;
   #transport = ALONE;
+
+  constructor() {
+    super();
+    this.addAuthenticator(TOKEN_FILE);
+  }
 
   /** The same configuration, for hundreds of requests at a time that last: they share connections. One on which the server does not begin to answer within
    *  `headersMs` is asked whether it still lives, and not used any more until it has said so. That has to be sooner than whoever waits gives up, who would find
@@ -43,6 +64,21 @@ export class KeptConfig extends KubeConfig {
     shared.loadFromOptions({ clusters, users, contexts, currentContext });
     shared.#transport = { shares: true, headersMs, connections };
     return shared;
+  }
+
+  /** With the `tokenFile` of users, which the library looks for under another name. */
+  override loadFromFile(file: string, options?: Parameters<KubeConfig['loadFromFile']>[1]): void {
+    super.loadFromFile(file, options);
+    const users: unknown = fieldsOf(parse(readFileSync(file, 'utf8'))).users;
+    const files = new Map(
+      (Array.isArray(users) ? users : []).map(fieldsOf).map(({ name, user }) => [name, fieldsOf(user).tokenFile] as const),
+    );
+    this.users = this.users.map((user) => {
+      const path = files.get(user.name);
+      if (typeof path !== 'string' || path === '') return user;
+      const { token: _, ...rest } = user;
+      return { ...rest, authProvider: { name: TOKEN_FILE.name, config: { path: resolve(dirname(file), path) } } };
+    });
   }
 
   override createDispatcherOptions(
@@ -113,6 +149,8 @@ export const loadConfig = (path?: string, context?: string): KeptConfig => {
     // The library refuses plain HTTP otherwise, although there is no TLS to verify.
     config.clusters = config.clusters.map((one) => (one === cluster ? { ...one, skipTLSVerify: true } : one));
   }
+  const proxy = cluster.proxyUrl ? null : proxyFor(cluster.server, process.env);
+  if (proxy !== null) config.clusters = config.clusters.map((one) => (one.name === cluster.name ? { ...one, proxyUrl: proxy } : one));
   return config;
 };
 

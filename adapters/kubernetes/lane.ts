@@ -1,5 +1,5 @@
 import type { Clock } from '../../actors/ports.ts';
-import { isInvalid } from './api-error.ts';
+import { isInvalid, ServerUnreachable } from './api-error.ts';
 import type { Backoff } from './backoff.ts';
 
 /** What is refused for what it is, is tried again after 1, 2, 4 s and so on, at the slowest at this pace, ms. */
@@ -34,6 +34,8 @@ export class Lane {
   /** When the run that is due to the pace alone would have come, monotonic ms. */
   #paced = Number.NEGATIVE_INFINITY;
   #startedAt = Number.NEGATIVE_INFINITY;
+  /** The server has asked to wait until then, monotonic ms. */
+  #askedUntil = Number.NEGATIVE_INFINITY;
   #waiters: (() => void)[] = [];
 
   constructor(options: LaneOptions) {
@@ -46,7 +48,8 @@ export class Lane {
     if (this.#running) return;
     const failing = this.#options.backoff.failures() > 0;
     const now = this.#options.clock.monotonic();
-    this.#schedule(failing ? this.#startedAt + this.#options.pace.impatienceMs - now : this.#paceMs(now));
+    const soonest = Math.max(this.#startedAt + this.#options.pace.impatienceMs, this.#askedUntil);
+    this.#schedule(failing ? soonest - now : this.#paceMs(now));
   }
 
   get idle(): boolean {
@@ -116,8 +119,10 @@ export class Lane {
       return;
     }
     this.#wanted = true;
-    const { backoff } = this.#options;
-    const ms = backoff.next(isInvalid(error) ? Math.min(REFUSED_AGAIN_MS, 1_000 * 2 ** backoff.failures()) : null);
+    const { backoff, clock } = this.#options;
+    const asked = error instanceof ServerUnreachable ? error.retryAfterMs : null;
+    this.#askedUntil = clock.monotonic() + (asked ?? 0);
+    const ms = backoff.next(isInvalid(error) ? Math.min(REFUSED_AGAIN_MS, 1_000 * 2 ** backoff.failures()) : asked);
     this.#options.failed(error, ms);
     this.#schedule(ms);
   }

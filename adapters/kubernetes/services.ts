@@ -20,12 +20,13 @@ export const backendOf = (name: string, pod: SeenPod | undefined): ObservedBacke
 
 /** A Service with its endpoints, each with the Pod behind it as far as it is seen. */
 export const observedService = (
-  { type, ports, hasSelector }: SeenService,
+  { type, ports, hasSelector, isUnmanaged }: SeenService,
   endpoints: readonly SeenEndpoint[],
   backend: (endpoint: SeenEndpoint) => ObservedBackend | null,
 ): ObservedService => ({
   type,
   hasSelector,
+  ...(isUnmanaged && { isUnmanaged }),
   ports,
   endpoints: endpoints.map((endpoint): ObservedEndpoint => ({ node: endpoint.node, ready: endpoint.ready, pod: backend(endpoint) })),
 });

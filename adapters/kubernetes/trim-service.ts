@@ -8,7 +8,11 @@ export interface SeenService {
   readonly ports: readonly ObservedServicePort[];
   /** It selects the Pods that back it. */
   readonly hasSelector: boolean;
+  readonly isUnmanaged?: true;
 }
+
+/** By this annotation DigitalOcean's cloud controller opens no node port of a Service. */
+const FIREWALL_MANAGED = 'kubernetes.digitalocean.com/firewall-managed';
 
 const PROTOCOL = 'TCP';
 
@@ -36,6 +40,7 @@ export const trimService = (object: unknown): Trimmed<SeenService> | null => {
     type: text(type) || 'ClusterIP',
     ports: list(ports).map(servicePortOf),
     hasSelector: Object.keys(fieldsOf(selector)).length > 0,
+    ...(fieldsOf(fieldsOf(fieldsOf(object).metadata).annotations)[FIREWALL_MANAGED] === 'false' && { isUnmanaged: true as const }),
   };
   return { key: keyOf(meta.namespace, meta.name), uid: meta.uid, value };
 };

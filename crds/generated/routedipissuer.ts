@@ -149,8 +149,9 @@ export interface RoutedIPIssuerSpec {
   /** Networks from which the opened ports may be reached, IPv4 or IPv6. */
   readonly firewallSources?: readonly string[];
   /**
-   * Ports that the platform lets through anyway, both ends included, as `30000-32767` or `30000+2767`. The firewall is
-   * not opened for them. Set it to the API server's --service-node-port-range.
+   * Node ports that the platform opens by itself, both ends included, as `30000-32767` or `30000+2767`: those of
+   * Services of type NodePort, but for Services with the annotation kubernetes.digitalocean.com/firewall-managed=false.
+   * The firewall is not opened for them. Set it to the API server's --service-node-port-range.
    */
   readonly nodePortRange?: string;
   /**

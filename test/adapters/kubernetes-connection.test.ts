@@ -4,11 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { connect } from '../../adapters/kubernetes/connection.ts';
 import { clusterUid } from '../../adapters/kubernetes/identity.ts';
 import { loadConfig, ownNamespace } from '../../adapters/kubernetes/kube-config.ts';
 import { Reflector } from '../../adapters/kubernetes/reflector.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { kubeconfigText } from '../../simulator/kubernetes/kubeconfig.ts';
+import { OPERATOR_IDENTITY } from '../support/kube-connection.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { connected, QUICK, recordedLog, simulated } from './kubernetes-support.ts';
 
@@ -147,6 +150,26 @@ describe('the configuration', () => {
     const kubeconfig = simulator.kubeconfig().replace(/ *insecure-skip-tls-verify: true\n/, '');
     expect(kubeconfig).not.toContain('insecure');
     await clusterUid(connected(kubeconfig));
+  });
+
+  test('reads the token in the tokenFile of a user, beside the kubeconfig, again as it is renewed, and asks a server whose URL ends in slashes', async () => {
+    const asked: string[] = [];
+    const text = await serving(({ url, headers }, response) => {
+      asked.push(`${url} ${headers.authorization}`);
+      json(response, {});
+    });
+    const folder = folderOfTest();
+    const config = parse(text) as { users: { user: object }[]; clusters: { cluster: { server: string } }[] };
+    for (const each of config.users) each.user = { tokenFile: 'token' };
+    for (const each of config.clusters) each.cluster.server += '//';
+    writeFileSync(join(folder, 'config'), stringify(config));
+    writeFileSync(join(folder, 'token'), 'first\n');
+    const connection = connect(loadConfig(join(folder, 'config')), OPERATOR_IDENTITY);
+    onTestFinished(() => connection.close());
+    await connection.send({ method: 'GET', path: '/api/v1/nodes' });
+    writeFileSync(join(folder, 'token'), 'second\n');
+    await connection.list({ path: '/api/v1/nodes' }, () => undefined);
+    expect(asked).toEqual(['/api/v1/nodes Bearer first', expect.stringMatching(/^\/api\/v1\/nodes\S* Bearer second$/)]);
   });
 
   test('names the file that has no cluster', () => {

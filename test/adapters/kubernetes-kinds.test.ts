@@ -232,7 +232,7 @@ const barred = (connection: Connection, plural: string) => {
   let allowed = false;
   const list: Connection['list'] = (request, item) =>
     !allowed && request.path.endsWith(`/${plural}`)
-      ? Promise.reject(refusal({ verb: 'list', path: request.path }, 403, 'no rule allows it'))
+      ? Promise.reject(refusal({ verb: 'list', path: request.path }, 403, 'User "operator" cannot do that'))
       : connection.list(request, item);
   return {
     connection: { ...connection, list },

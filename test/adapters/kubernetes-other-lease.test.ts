@@ -157,7 +157,9 @@ describe('the Lease of another program', () => {
     let granted = false;
     const { clock, replica, refusing } = contending();
     const path = '/apis/coordination.k8s.io/v1/namespaces/vip-allocator-operator/leases/88cd116a.org';
-    const { lease, log } = replica(refusing(() => (granted ? null : refusal({ verb: 'get', path }, 403, 'RBAC'))));
+    const { lease, log } = replica(
+      refusing(() => (granted ? null : refusal({ verb: 'get', path }, 403, 'User "operator" cannot do that'))),
+    );
     await lease.start();
     await clock.advance(20_000);
     expect(lease.isHeld()).toBe(false);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../actors/ports.ts';
-import { deedOf, refusal } from '../../adapters/kubernetes/api-error.ts';
+import { deedOf, refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
 import { backoff } from '../../adapters/kubernetes/backoff.ts';
 import { difference } from '../../adapters/kubernetes/difference.ts';
 import { intern } from '../../adapters/kubernetes/intern.ts';
@@ -155,6 +155,19 @@ describe('a lane', () => {
     expect(idle).toBe(true);
   });
 
+  test('waits as long as the server asks, also when something new is wanted', async () => {
+    const at: number[] = [];
+    const { clock, lane } = laneOf(async () => {
+      at.push(clock.monotonic());
+      if (at.length === 1) throw new ServerUnreachable('patch nodes: 429', { retryAfterMs: 30_000 });
+    });
+    lane.request();
+    await clock.advance(5_000);
+    lane.request();
+    await clock.advance(60_000);
+    expect(at).toEqual([0, 30_000]);
+  });
+
   test('that was stopped runs no more', async () => {
     const runs: number[] = [];
     const { clock, lane } = laneOf(async () => void runs.push(1));
@@ -186,8 +199,8 @@ describe('an error of the API server', () => {
     expect(deedOf({ verb: 'patch', path: '/apis/flipop.digitalocean.com/v1alpha1/namespaces/web/floatingippools/x/status' })).toBe(
       'patch floatingippools/status in namespace web',
     );
-    expect(refusal({ verb: 'patch', path: '/api/v1/nodes/a' }, 403, 'because').message).toBe(
-      'the ServiceAccount may not patch nodes: because',
+    expect(refusal({ verb: 'patch', path: '/api/v1/nodes/a' }, 403, 'User "operator" cannot do that').message).toBe(
+      'the ServiceAccount may not patch nodes: User "operator" cannot do that',
     );
   });
 

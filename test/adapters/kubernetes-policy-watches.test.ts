@@ -78,7 +78,7 @@ describe('classes and issuers', () => {
     let allowed = false;
     const list: Connection['list'] = (request, item) =>
       !allowed && request.path.endsWith('/clusterroutedipclasses')
-        ? Promise.reject(refusal({ verb: 'list', path: request.path }, 403, 'no rule allows it'))
+        ? Promise.reject(refusal({ verb: 'list', path: request.path }, 403, 'User "operator" cannot do that'))
         : connection.list(request, item);
     const source = sourceOn({ ...connection, list }, { log });
     await source.start(seen);

@@ -61,7 +61,7 @@ describe('an API server', () => {
     await ask();
     await clock.advance(MINUTE);
     expect(connection.outage()).not.toBeNull();
-    server.next = refusal({ verb: 'list', path: PATH }, 403, 'no rule allows it');
+    server.next = refusal({ verb: 'list', path: PATH }, 403, 'User "operator" cannot do that');
     await ask();
     expect(connection.outage()).toBeNull();
   });

@@ -138,7 +138,7 @@ describe('while the server', () => {
     const target = { verb: 'list', path: '/api/v1/namespaces/default/secrets' };
     const state = { allowed: false };
     const { connection } = scripted(() => {
-      if (!state.allowed) throw refusal(target, 403, 'secrets is forbidden');
+      if (!state.allowed) throw refusal(target, 403, 'User "operator" cannot do that');
       return list({ ...secret(TOKEN), metadata: { ...REF, uid: 'u', resourceVersion: '7' } });
     });
     const { secrets } = secretsOn(connection);
@@ -146,7 +146,7 @@ describe('while the server', () => {
     await waitFor('the refusal', () => told.length > 0);
     expect(last()).toEqual({
       kind: 'missing',
-      why: 'Secret default/do-token cannot be read: the ServiceAccount may not list secrets in namespace default: secrets is forbidden',
+      why: 'Secret default/do-token cannot be read: the ServiceAccount may not list secrets in namespace default: User "operator" cannot do that',
     });
     state.allowed = true;
     await waitFor('the right', () => told.length > 1);

@@ -30,6 +30,14 @@ describe('a Service as it is kept', () => {
     for (const selector of [undefined, null, {}]) expect(kept({ selector })?.hasSelector).toBe(false);
   });
 
+  test('says that the platform is told not to open its node ports', () => {
+    const managed = (value: string) =>
+      trimService({ metadata: { ...metadata, annotations: { 'kubernetes.digitalocean.com/firewall-managed': value } }, spec: {} })?.value;
+    const unmanaged = managed('false');
+    expect(managed('true')).not.toHaveProperty('isUnmanaged');
+    expect(unmanaged && observedService(unmanaged, [], () => null)).toMatchObject({ isUnmanaged: true });
+  });
+
   test('is a ClusterIP unless it says otherwise, and nothing when it has no name', () => {
     expect(kept({})).toEqual({ name: 'web', type: 'ClusterIP', ports: [], hasSelector: false });
     expect(kept({ type: 'ExternalName' })?.type).toBe('ExternalName');

@@ -321,7 +321,7 @@ describe('the watches of RoutedIPs', () => {
     let allowed = false;
     const list: Connection['list'] = (request, item) =>
       !allowed && request.path.endsWith('/services')
-        ? Promise.reject(refusal({ verb: 'list', path: request.path }, 403, 'no rule allows it'))
+        ? Promise.reject(refusal({ verb: 'list', path: request.path }, 403, 'User "operator" cannot do that'))
         : connection.list(request, item);
     const source = sourceOn({ ...connection, list });
     await source.start(seen);

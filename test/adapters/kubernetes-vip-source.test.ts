@@ -77,7 +77,7 @@ describe('a source that may not see something', () => {
     let allowed = false;
     const list: Connection['list'] = (request, item) =>
       !allowed && request.path.endsWith(`/${plural}`)
-        ? Promise.reject(refusal({ verb: 'list', path: request.path }, 403, 'no rule allows it'))
+        ? Promise.reject(refusal({ verb: 'list', path: request.path }, 403, 'User "operator" cannot do that'))
         : connection.list(request, item);
     const log = recordedLog();
     const source = vipSourceOn({ ...connection, list }, { log });

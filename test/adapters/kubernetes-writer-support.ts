@@ -76,7 +76,7 @@ export const writing = async (options: { readonly crds?: readonly (string | Json
   /** A writer whose ServiceAccount is not allowed some requests. */
   const refusing = (refused: (request: Request) => boolean) =>
     meddled((request) => {
-      if (refused(request)) throw refusal({ verb: 'patch', path: request.path }, 403, 'no rule allows it');
+      if (refused(request)) throw refusal({ verb: 'patch', path: request.path }, 403, 'User "operator" cannot do that');
     });
   const projection = (change: Partial<PoolProjection> = {}): PoolProjection => ({
     ref,

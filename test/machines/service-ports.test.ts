@@ -54,8 +54,16 @@ describe('what is opened for a port of a Service', () => {
     expect(opened(all, { a: pod(8000) }).all).toEqual(['tcp/29999', 'tcp/32768']);
   });
 
-  test('is nothing within that range either when it is a hostPort', () =>
-    expect(opened([port({ nodePort: 25000 })], { a: pod(8000, {}, 30001) }).all).toEqual([]));
+  test('is a hostPort also within that range, which the platform opens for node ports alone', () =>
+    expect(opened([port({ nodePort: 25000 })], { a: pod(8000, {}, 30001) }).all).toEqual(['tcp/30001']));
+
+  test.each<[string, Partial<ObservedService>]>([
+    ['of type LoadBalancer', { type: 'LoadBalancer' }],
+    ['whose node ports the platform is told not to open', { isUnmanaged: true }],
+  ])('is the nodePort within that range, too, of a Service %s', (_, change) => {
+    const behind = { ...service([port({ nodePort: 30080 })], { a: pod(8000) }), ...change };
+    expect(servicePorts(behind, { ...RULES, limits: {} }).ports).toEqual(['tcp/30080']);
+  });
 
   test('is two rules for one number of TCP and UDP', () =>
     expect(opened([port({ nodePort: 53 }), port({ nodePort: 53, protocol: 'UDP' })], { a: null }).all).toEqual(['tcp/53', 'udp/53']));

@@ -27,7 +27,8 @@ export const SDKS: Readonly<Record<string, readonly string[]>> = {
   cloudflare: ['undici'],
   digitalocean: ['digitalocean-js', 'axios'],
   inspector: ['@statelyai/inspect', 'fastify', '@fastify/websocket'],
-  kubernetes: ['@kubernetes/client-node', 'undici'],
+  http: ['ipaddr.js'],
+  kubernetes: ['@kubernetes/client-node', 'undici', 'yaml'],
   redis: ['ioredis'],
   telemetry: [
     'pino',
@@ -39,8 +40,8 @@ export const SDKS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The adapters that speak to a provider over HTTP: what one request is, is the same for all of them, and stands in adapters/http/. */
-const OVER_HTTP: readonly string[] = ['cloudflare', 'digitalocean'];
+/** The adapters that speak to somebody over HTTP: what one request is, and by which proxy it goes, is the same for all of them, and stands in adapters/http/. */
+const OVER_HTTP: readonly string[] = ['cloudflare', 'digitalocean', 'kubernetes'];
 
 /** The adapters that listen on an address: what a stranger may do to a server is the same for all of them, and stands in adapters/listener/. */
 const LISTENING: readonly string[] = ['admission', 'dashboard', 'inspector', 'journal', 'telemetry'];

@@ -1,0 +1,39 @@
+import ipaddr from 'ipaddr.js';
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** The proxy by which `url` is asked, as Go programs read HTTPS_PROXY, HTTP_PROXY and NO_PROXY: in either case, with names, suffixes, ports, addresses and
+ *  networks in the last one; null for none. Never for this machine itself. Source: golang.org/x/net/http/httpproxy. */
+export function proxyFor(url: string, variables: Variables): string | null {
+  const { protocol, hostname, port } = new URL(url);
+  const said = (name: string): string => variables[name] || variables[name.toLowerCase()] || '';
+  const proxy = said(protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (proxy === '' || isOwn(host) || isExcepted(host, port || (protocol === 'https:' ? '443' : '80'), said('NO_PROXY'))) return null;
+  return proxy.includes('://') ? proxy : `http://${proxy}`;
+}
+
+const isOwn = (host: string): boolean => host === 'localhost' || (ipaddr.isValid(host) && ipaddr.parse(host).range() === 'loopback');
+
+const isExcepted = (host: string, port: string, list: string): boolean =>
+  list
+    .split(',')
+    .map((entry) => entry.trim().toLowerCase())
+    .filter((entry) => entry !== '')
+    .some((entry) => entry === '*' || isWithinNetwork(host, entry) || isNamed(host, port, entry));
+
+function isWithinNetwork(host: string, entry: string): boolean {
+  if (!ipaddr.isValidCIDR(entry) || !ipaddr.isValid(host)) return false;
+  const [address, [network, bits]] = [ipaddr.process(host), ipaddr.parseCIDR(entry)];
+  return address.kind() === network.kind() && address.match(network, bits);
+}
+
+/** `example.com` and `*.example.com` are for what is below, too; `.example.com` for that alone. */
+function isNamed(host: string, port: string, entry: string): boolean {
+  const { name = '', own } = ipaddr.isValid(entry)
+    ? { name: entry, own: undefined }
+    : (/^\[?(?<name>[^\]]+?)\]?(?::(?<own>\d+))?$/.exec(entry)?.groups ?? {});
+  if (name === '' || (own !== undefined && own !== port)) return false;
+  const suffix = name.replace(/^\*\./, '.');
+  return host === suffix || host.endsWith(suffix.startsWith('.') ? suffix : `.${suffix}`);
+}

@@ -1,0 +1,114 @@
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, connect, type Server } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Fenced } from '../../actors/errors.ts';
+import { issue } from '../../adapters/admission/certificates.ts';
+import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
+import { proxyFor } from '../../adapters/http/proxy.ts';
+import type { Address, ProviderID } from '../../machines/types.ts';
+import { kubeconfigText } from '../../simulator/kubernetes/kubeconfig.ts';
+import { recordingBudget, recordingLog, secret } from './digitalocean-support.ts';
+import { connected } from './kubernetes-support.ts';
+
+const ADDRESS = '203.0.113.7' as Address;
+const NODE = 'digitalocean://1' as ProviderID;
+const API = 'api.example';
+
+afterEach(() => void vi.unstubAllEnvs());
+
+describe('a proxy', () => {
+  const PROXY = 'http://proxy.example:3128';
+  const all = { HTTPS_PROXY: PROXY, HTTP_PROXY: 'plain.example' };
+
+  test.each<[string, string, Readonly<Record<string, string>>, string | null]>([
+    ['by the variable of the scheme', 'https://api.example/v2', all, PROXY],
+    ['also where that names no scheme of its own', 'http://api.example', all, 'http://plain.example'],
+    ['in small letters', 'https://api.example', { https_proxy: PROXY }, PROXY],
+    ['not where nothing is said', 'https://api.example', {}, null],
+    ['not for this machine', 'http://localhost:8080', all, null],
+    ['nor its addresses', 'https://127.0.0.1:6443', all, null],
+    ['nor those of IPv6', 'https://[::1]:6443', all, null],
+    ['not for a name', 'https://api.example', { ...all, NO_PROXY: 'other, api.example' }, null],
+    ['nor what is below it', 'https://api.example', { ...all, NO_PROXY: 'example' }, null],
+    ['with a dot for what is below alone', 'https://example', { ...all, NO_PROXY: '.example' }, PROXY],
+    ['with a star, too', 'https://api.example', { ...all, NO_PROXY: '*.example' }, null],
+    ['but for what ends alike', 'https://myapi.example', { ...all, NO_PROXY: 'api.example' }, PROXY],
+    ['not for anything', 'https://api.example', { ...all, no_proxy: '*' }, null],
+    ['not for an address', 'https://10.0.0.1:6443', { ...all, NO_PROXY: '10.0.0.1' }, null],
+    ['nor for one of IPv6', 'https://[2001:db8::1]', { ...all, NO_PROXY: '2001:db8::1' }, null],
+    ['nor for a network', 'https://10.3.4.5', { ...all, NO_PROXY: '10.0.0.0/8' }, null],
+    ['but for what is outside of it', 'https://11.3.4.5', { ...all, NO_PROXY: '10.0.0.0/8' }, PROXY],
+    ['not for a port', 'https://api.example:8443', { ...all, NO_PROXY: 'api.example:8443' }, null],
+    ['but for another one', 'https://api.example', { ...all, NO_PROXY: 'api.example:8443' }, PROXY],
+  ])('is used %s', (_, url, variables, proxy) => expect(proxyFor(url, variables)).toBe(proxy));
+});
+
+const listening = async (server: Server): Promise<number> => {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+};
+
+/** An API over TLS, and a proxy by whose CONNECT everything reaches it. */
+async function behindProxy(answer: (request: IncomingMessage) => unknown) {
+  const { ca, cert, key } = await issue([API], { from: Date.now() - 60_000, to: Date.now() + 3_600_000 });
+  const before = getCACertificates('default');
+  setDefaultCACertificates([...before, ca]);
+  onTestFinished(() => setDefaultCACertificates(before));
+  const api = await listening(
+    createHttpsServer({ cert, key }, (request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer(request)));
+    }),
+  );
+  const asked: string[] = [];
+  const proxy = createHttpServer();
+  proxy.on('connect', (request, socket) => {
+    asked.push(request.url ?? '');
+    const through = connect(api, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      through.pipe(socket).pipe(through);
+    });
+    for (const each of [socket, through]) each.on('error', () => through.destroy());
+    onTestFinished(() => void through.destroy());
+  });
+  vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${await listening(proxy)}`);
+  vi.stubEnv('NO_PROXY', '');
+  return { asked };
+}
+
+describe('requests by a proxy', () => {
+  test('reach the API of a provider, and are fenced in the last moment as others are', async () => {
+    const seen: string[] = [];
+    const { asked } = await behindProxy(({ method, url }) => {
+      seen.push(`${method} ${url}`);
+      return { action: { id: 5, status: 'in-progress' } };
+    });
+    const options = { token: secret, url: `https://${API}`, budget: recordingBudget(), log: recordingLog() };
+    const provider = createDigitalOceanProvider(options);
+    onTestFinished(() => provider.close());
+    const order: string[] = [];
+    const fence = { read: async () => void order.push('read'), assertFresh: () => void order.push('fresh') };
+    expect(await provider.assignRoutedIP(ADDRESS, NODE, { purpose: 'failover', fence })).toBe('5');
+    expect([asked, seen, order]).toEqual([[`${API}:443`], [`POST /v2/reserved_ips/${ADDRESS}/actions`], ['read', 'fresh']]);
+    const stale = {
+      ...fence,
+      assertFresh: () => {
+        throw new Fenced('an older term');
+      },
+    };
+    await expect(provider.assignRoutedIP(ADDRESS, NODE, { purpose: 'failover', fence: stale })).rejects.toThrow(Fenced);
+    expect(seen).toHaveLength(1);
+  });
+
+  test('reach the API server, but not where NO_PROXY has it', async () => {
+    const { asked } = await behindProxy(() => ({ kind: 'NodeList', items: [] }));
+    const text = kubeconfigText(`https://${API}`);
+    expect(await connected(text).send({ method: 'GET', path: '/api/v1/nodes' })).toMatchObject({ kind: 'NodeList' });
+    expect(asked).toEqual([`${API}:443`]);
+    vi.stubEnv('NO_PROXY', `.svc,${API}`);
+    await expect(connected(text).send({ method: 'GET', path: '/api/v1/nodes' })).rejects.toThrow(/ENOTFOUND|EAI_AGAIN|no answer/);
+    expect(asked).toHaveLength(1);
+  });
+});
