@@ -20,7 +20,7 @@ import {
   withoutSecrets,
 } from '../http/verbs.ts';
 import { library } from './library.ts';
-import { pagesFor, readPages } from './paging.ts';
+import { PageSizes, pagesFor, readPages } from './paging.ts';
 import { observedAddress } from './read.ts';
 
 /** The API answered, and refused. */
@@ -91,8 +91,9 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
   const wire = openWire(baseURL, options.probe);
   const account: Account = { options, baseURL, wire };
   const data = (response: AxiosResponse<unknown>): unknown => response.data;
-  /** Pages of each list when it was last read. */
-  const pagesOf = new Map<string, number>();
+  /** Items of each list when it was last read. */
+  const itemsOf = new Map<string, number>();
+  const sizes = new PageSizes();
   const get: RequestLayer['get'] = (path) => requestLayer.get<unknown>(path).then(data);
 
   return {
@@ -113,10 +114,16 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
         const verb = ongoing.getStore();
         if (verb !== undefined && pages > verb.paid) await prepay(options, verb, pages - verb.paid);
       };
-      await ensurePaid(pagesOf.get(path) ?? 1);
-      const all = await readPages({ get, path, key, query, read }, ensurePaid);
-      pagesOf.set(path, pagesFor(all.length));
-      return all;
+      const perPage = sizes.of(path, performance.now());
+      await ensurePaid(pagesFor(itemsOf.get(path) ?? 0, perPage));
+      try {
+        const all = await readPages({ get, path, key, query, perPage, read }, ensurePaid);
+        itemsOf.set(path, all.length);
+        return all;
+      } catch (error) {
+        if (error instanceof ApiRefusal && error.status >= 500) sizes.failed(path, performance.now());
+        throw error;
+      }
     },
     close: () => wire.agent.destroy(),
   };
