@@ -90,10 +90,10 @@ export class InventoryCollector {
     return Object.entries(this.#ports.providers.all).flatMap(([key, { facts, provider }]): readonly AccountFacts[] => {
       const isAsked = isPrivate(key) || this.#ports.pools.usersOf(key).length > 0;
       if (!facts.addresses || !(provider || isAsked)) return [];
-      const { list, problem, isReading } = lists.stateOf(key);
+      const { askedAt, addresses, problem, isReading } = lists.stateOf(key);
       const isByJobs = provider?.jobs?.addresses ?? false;
-      const account = { key, problem: facts.missing ?? problem, addresses: [...(list?.byAddress.values() ?? [])] };
-      if (list && !isByJobs) return [{ ...account, readAt: list.askedAt, note: null }];
+      const account = { key, problem: facts.missing ?? problem, addresses };
+      if (askedAt !== null && !isByJobs) return [{ ...account, readAt: askedAt, note: null }];
       const unread = isReading ? 'it is being read' : 'no pool and no RoutedIP works with it, so it is not read';
       return [{ ...account, readAt: null, note: isByJobs ? 'Jobs drive its addresses, and nobody can list them' : unread }];
     });

@@ -272,7 +272,7 @@ export class Leader {
     // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
     if (unread) return;
     // One that it has come to name may be nobody else's: then nobody has read it.
-    if (provider && this.#started.has(id) && isPool(id) && !this.lists.has(name)) void this.lists.read(name, provider);
+    if (provider && this.#started.has(id) && isPool(id)) this.lists.readFor(pool, provider);
     this.#cells.tellFact(id, specFact(id, pool, this.#ports));
     // Tolerations are no part of the selectors: the same nodes may match differently now.
     this.observeCluster(id);

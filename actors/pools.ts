@@ -1,3 +1,4 @@
+import { familyOf } from '../machines/address.ts';
 import type { Adoption } from '../machines/adoption.ts';
 import { asBegun, isUnderWay } from '../machines/creation.ts';
 import type { ClusterFact } from '../machines/events.ts';
@@ -8,7 +9,7 @@ import { type Marks, PAUSED } from '../machines/marks.ts';
 import type { CredentialsRefusal } from '../machines/operator-credentials.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { Evidence, Standing } from '../machines/precedence.ts';
-import { cloudOf } from '../machines/provider-key.ts';
+import { accountOfList, cloudOf, listKey } from '../machines/provider-key.ts';
 import { creationAt } from '../machines/rebuild.ts';
 import { bindingIn, boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
@@ -63,7 +64,7 @@ export class ObservedPools {
   readonly #directory: ClaimsPorts['providers'];
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
-  /** What each account listed last in this term, by the key of its provider. Empty for one that could not be read, null for one that nobody can list; absent until the first
+  /** What each account's lists showed last in this term, by the name of the list. Empty for one that could not be read, null for one that nobody can list; absent until the first
    *  try has ended. */
   readonly #lists = new Map<string, ReadonlySet<Address> | null>();
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
@@ -90,7 +91,7 @@ export class ObservedPools {
   }
 
   #evidenceOf(key: string, address: Address): Evidence {
-    const list = this.#lists.get(key);
+    const list = this.#lists.get(listKey(key, familyOf(address)));
     if (list === null) return 'Unlistable';
     return list === undefined || list.has(address) ? 'Asks' : 'Unlisted';
   }
@@ -293,13 +294,13 @@ export class ObservedPools {
     if (this.#recordsOf === recordsOf) this.#recordsOf = () => null;
   }
 
-  /** The account of a provider's key lists exactly these: none when it cannot be read any more, null when nobody can list it. Answers those whose conflicts changed by it. */
-  listed(key: string, addresses: Iterable<Address> | null): readonly ActorId[] {
-    const former = this.#lists.get(key);
+  /** An account's list shows exactly these: none when it cannot be read any more, null when nobody can list it. Answers those whose conflicts changed by it. */
+  listed(list: string, addresses: Iterable<Address> | null): readonly ActorId[] {
+    const former = this.#lists.get(list);
     const present = addresses && new Set(addresses);
-    this.#lists.set(key, present);
+    this.#lists.set(list, present);
     if (former && present) return this.#ownership.anew(former.symmetricDifference(present));
-    return former === present ? [] : this.#ownership.anew(this.#ownership.keysOf(this.#byProvider.membersOf(key)));
+    return former === present ? [] : this.#ownership.anew(this.#ownership.keysOf(this.#byProvider.membersOf(accountOfList(list))));
   }
 
   /** Answers the other pools whose conflicts changed by it. */

@@ -1,5 +1,7 @@
 import type { ClusterFact } from '../machines/events.ts';
+import { familyServed } from '../machines/pool.ts';
 import type { PoolView } from '../machines/pool-view.ts';
+import { accountOfList, listKey } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
 import { doubtOf, type VerificationContext, verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { SavedTurn } from './ports/observers.ts';
@@ -18,7 +20,7 @@ export function shownView(cell: ActorId, { clock, recordsOf, factOf }: ViewPorts
   const records = recordsOf(cell);
   const view = records && poolView(cell, records, clock.now());
   if (!view) return null;
-  const verification = verificationActor(view.context.spec?.provider ?? '');
+  const verification = verificationActor(listKey(view.context.spec?.provider ?? '', familyServed(view.context)));
   return { ...view, observed: factOf(cell), unverified: doubtIn(recordsOf(verification)?.get(verification)) };
 }
 
@@ -33,5 +35,6 @@ const doubtIn = (record: ActorRecord | null | undefined): string | null =>
  *  only then, since a verification that fails once more is no news to a thousand pools. */
 export function doubtChanged({ cell, transitions }: SavedTurn): string | null {
   const changed = transitions.some(({ before, after }) => (doubtIn(before) === null) !== (doubtIn(after) === null));
-  return changed ? verifiedBy(cell) : null;
+  const list = changed ? verifiedBy(cell) : null;
+  return list && accountOfList(list);
 }

@@ -1,26 +1,25 @@
-import { type FirewallContext, isUnused } from '../machines/firewall.ts';
-import { firewallOf, isFirewall } from '../machines/firewall-id.ts';
-import { isWatched } from '../machines/firewall-lost.ts';
+import { familyOf } from '../machines/address.ts';
 import type { Verification } from '../machines/jobs.ts';
 import { addressActor } from '../machines/pool.ts';
+import { accountOfList, familyOfList, listKey } from '../machines/provider-key.ts';
 import type { ActorId, Address, ObservedAddress } from '../machines/types.ts';
 import { type VerificationContext, verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
-import { isHalted, isPool, type ObservedPools } from './pools.ts';
+import { addressesIn } from './claims.ts';
+import { FirewallLooks } from './firewall-looks.ts';
+import { isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { inSlices, REST_MS } from './ports/in-slices.ts';
 import type { Log } from './ports/observers.ts';
 import type { Provider } from './ports/provider.ts';
-import type { ActorRecord, Clock } from './ports.ts';
-import { claimantsOf } from './project-routed-ips.ts';
+import type { Clock } from './ports.ts';
 import { ownAddresses, type ProviderList, partOf, providerList } from './provider-list.ts';
 import { providerOf, usersOf } from './provider-of.ts';
 import type { Quota } from './quota.ts';
 import type { Settings } from './settings.ts';
-import { firewallBegin } from './sharing.ts';
-import { firewallNews, news, placesIn, readUntilKnown, type Versions, versionsOf } from './truth.ts';
+import { news, placesIn, readUntilKnown, type Versions, versionsOf } from './truth.ts';
 import { poolContextIn } from './view.ts';
 
 export interface ProviderListsPorts {
@@ -48,15 +47,29 @@ export interface ProviderListsPorts {
   readonly unreadable: (pool: ActorId) => void;
 }
 
+interface AccountState {
+  /** When the list of IPv4 was asked for, ms since the epoch; null before the first one. */
+  readonly askedAt: number | null;
+  readonly addresses: readonly ObservedAddress[];
+  readonly problem: string | null;
+  readonly isReading: boolean;
+}
+
+const FAMILIES = [4, 6] as const;
+
+const addressesOf = (name: string): string => `the ${familyOfList(name) === 6 ? 'IPv6 ' : ''}addresses of ${accountOfList(name)}`;
+
 /** When a list was asked for, ms since the epoch, and the record versions that stood then. */
 interface Asked {
   readonly at: number;
   readonly versions: Versions;
 }
 
-/** Reads complete lists of addresses from providers and hands them on: at the start of a term, a call deadline later, and with each verification. */
+/** Reads complete lists of addresses from providers and hands them on: at the start of a term, a call deadline later, and with each verification. Each account has one of a family: that of
+ *  IPv4 under the key of the account, that of IPv6 beside it, which is read only while a pool has such addresses. */
 export class ProviderLists {
   readonly #ports: ProviderListsPorts;
+  readonly #firewalls: FirewallLooks;
   /** Those that are being read, each with the means for it. */
   readonly #reading = new Map<string, Provider>();
   /** What each showed last. */
@@ -70,9 +83,10 @@ export class ProviderLists {
 
   constructor(ports: ProviderListsPorts) {
     this.#ports = ports;
+    this.#firewalls = new FirewallLooks(ports);
   }
 
-  /** Reads all addresses of a provider, then starts its pools; looks once more when a call of an earlier leader can have no more effect. What was being
+  /** Reads the list of this name, then starts the pools that wait for it; looks once more when a call of an earlier leader can have no more effect. What was being
    *  read with other means is given up. */
   async read(name: string, provider: Provider): Promise<void> {
     if (this.#reading.get(name) === provider) return;
@@ -104,12 +118,12 @@ export class ProviderLists {
       this.#tellListed(name, []);
       if (isFirst) void inSlices(this.#waitingOn(name), clock, isClosed, (id) => isDue(id) && observeAgain([id]));
     };
-    const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });
+    const truth = await readUntilKnown(provider, { key: accountOfList(name), family: familyOfList(name), clock, log, isClosed, failed });
     if (truth === null || isClosed()) return;
     const list = providerList(truth, askedAt);
     this.#keep(name, list);
     cells.tell(verificationActor(name), { type: 'LISTED' });
-    this.#ports.quota.listed(name, list);
+    this.#noteKept(name, list);
     // Between two of them any of them may change, go, or come.
     for (let due = this.#dueOf(name); due.length > 0; due = this.#dueOf(name)) {
       const isDone = await inSlices(due, clock, isClosed, (id) => startOne(id, list));
@@ -124,16 +138,23 @@ export class ProviderLists {
   /** Has the pool started once that was read in which its records have their addresses. False when it has nothing to wait for: what it has begun elsewhere goes on. */
   startWhenRead(id: ActorId, pool: PoolObject): boolean {
     const name = this.#beginsBy(id, pool);
-    const provider = this.#ports.providers.all[name]?.provider ?? null;
-    if (provider && name !== this.#ports.pools.providerOf(pool)) this.#moved.set(name, (this.#moved.get(name) ?? new Set()).add(id));
+    const provider = this.#ports.providers.all[accountOfList(name)]?.provider ?? null;
+    if (provider && accountOfList(name) !== this.#ports.pools.providerOf(pool))
+      this.#moved.set(name, (this.#moved.get(name) ?? new Set()).add(id));
     if (provider) void this.read(name, provider);
     else this.#ports.unreadable(id);
     return provider !== null;
   }
 
-  /** Those that wait for the list of the account, and work with another one by now. */
-  waitingFor(name: string): Iterable<ActorId> {
-    return this.#moved.get(name) ?? [];
+  /** Has the list of the pool's addresses read: with `again` also when it was before, since with other credentials it may be that of another account. */
+  readFor(pool: PoolObject, provider: Provider, again?: 'again'): void {
+    const name = this.#listOf(pool);
+    if (again || !(this.#lists.has(name) || this.#reading.has(name))) void this.read(name, provider);
+  }
+
+  /** Those that wait for a list of the account, and work with another one by now. */
+  waitingFor(key: string): Iterable<ActorId> {
+    return FAMILIES.flatMap((family) => [...(this.#moved.get(listKey(key, family)) ?? [])]);
   }
 
   /** Its account is being read, and a try has failed: it may be long before it is started. */
@@ -145,47 +166,52 @@ export class ProviderLists {
   /** Why nothing is decided yet about what is at the provider; null when it was read, or cannot be for now. */
   unread(id: ActorId, pool: PoolObject): string | null {
     const name = this.#beginsBy(id, pool);
-    if (this.#ports.providers.all[name]?.unread) return `the credentials of ${name} have not been read yet`;
+    const account = accountOfList(name);
+    if (this.#ports.providers.all[account]?.unread) return `the credentials of ${account} have not been read yet`;
     if (!this.#reading.has(name)) return null;
-    return this.refusal(name) ?? `the addresses of ${name} are being read`;
+    return this.refusal(name) ?? `${addressesOf(name)} are being read`;
   }
 
-  /** Why the provider of that key could not be read yet; null when it was, or no try has failed. */
+  /** Why the list of that name could not be read yet; null when it was, or no try has failed. */
   refusal(name: string): string | null {
     const why = this.#reading.has(name) && !this.#lists.has(name) ? this.#refusals.get(name) : undefined;
-    return why === undefined ? null : `the addresses of ${name} could not be read yet: ${why}`;
+    return why === undefined ? null : `${addressesOf(name)} could not be read yet: ${why}`;
   }
 
-  /** What the account showed last, why it cannot be read now, and whether it is being read. */
-  stateOf(name: string): { readonly list: ProviderList | null; readonly problem: string | null; readonly isReading: boolean } {
-    const id = verificationActor(name);
-    const verified = this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context as VerificationContext | undefined;
-    const isReading = this.#reading.has(name);
-    const refusal = isReading ? this.#refusals.get(name) : undefined;
-    return { list: this.#lists.get(name) ?? null, problem: refusal ?? verified?.failure?.message ?? null, isReading };
+  /** What the lists of an account showed last, and why one cannot be read now. */
+  stateOf(key: string): AccountState {
+    const names = FAMILIES.map((family) => listKey(key, family));
+    const problems = names.map((name) => {
+      const id = verificationActor(name);
+      const verified = this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context as VerificationContext | undefined;
+      return (this.#reading.has(name) ? this.#refusals.get(name) : undefined) ?? verified?.failure?.message ?? null;
+    });
+    return {
+      askedAt: this.#lists.get(key)?.askedAt ?? null,
+      addresses: names.flatMap((name) => [...(this.#lists.get(name)?.byAddress.values() ?? [])]),
+      problem: problems.find((problem) => problem !== null) ?? null,
+      isReading: this.#reading.has(key),
+    };
   }
 
-  /** Why providers could not be read yet, by key. */
+  /** Why lists could not be read yet, by name. */
   refused(): Readonly<Record<string, string>> {
     const refusals = [...this.#reading.keys()].map((name) => [name, this.refusal(name)] as const);
     return Object.fromEntries(refusals.flatMap(([name, why]) => (why === null ? [] : [[name, why]])));
   }
 
-  /** The keys of all that were read, or are being read. */
+  /** All that were read, or are being read. */
   readonly names = (): Iterable<string> => new Set([...this.#lists.keys(), ...this.#reading.keys()]);
 
-  /** It was read, or is being read. */
-  has(name: string): boolean {
-    return this.#lists.has(name) || this.#reading.has(name);
-  }
-
-  /** There are no means to read the provider for now. */
-  giveUp(name: string): void {
-    this.#reading.delete(name);
-    this.#lists.delete(name);
-    this.#tellListed(name, []);
-    this.#ports.quota.unlisted(name);
-    if (!Object.hasOwn(this.#ports.providers.all, name)) this.#ports.cells.tell(verificationActor(name), { type: 'DELETED' });
+  /** There are no means to read the account for now. */
+  giveUp(key: string): void {
+    for (const name of FAMILIES.map((family) => listKey(key, family))) {
+      this.#reading.delete(name);
+      this.#lists.delete(name);
+      this.#tellListed(name, []);
+      if (!Object.hasOwn(this.#ports.providers.all, key)) this.#ports.cells.tell(verificationActor(name), { type: 'DELETED' });
+    }
+    this.#ports.quota.unlisted(key);
   }
 
   /** What is stored was taken over. */
@@ -197,7 +223,7 @@ export class ProviderLists {
   gone(id: ActorId): void {
     for (const ids of this.#moved.values()) ids.delete(id);
     const name = verifiedBy(id);
-    if (name !== null && this.#ports.providers.all[name]?.provider) this.#verifyRegularly(name);
+    if (name !== null && this.#isNeeded(name) && this.#ports.providers.all[accountOfList(name)]?.provider) this.#verifyRegularly(name);
   }
 
   /** A verification is issued: what changes from now on is newer than its list. */
@@ -234,7 +260,7 @@ export class ProviderLists {
    *  a large account would have to store them all. */
   tellList(id: ActorId, pool: PoolObject): void {
     const { cells, pools } = this.#ports;
-    const list = this.#lists.get(this.providerOf(pool));
+    const list = this.#lists.get(this.#listOf(pool));
     if (!list) return;
     const records = cells.recordsOf(id);
     const part = partOf(list, ownAddresses(pool, records?.get(id)), pools.fact(id)?.nodes ?? []);
@@ -249,16 +275,24 @@ export class ProviderLists {
     return providerOf(pool, pools, (cell) => cells.recordsOf(cell));
   }
 
-  /** What its records have is where it worked before, whatever its object says by now, as long as that can be read. */
+  /** The list that has the addresses which the pool is to have. */
+  #listOf(pool: PoolObject): string {
+    const [first] = addressesIn(pool);
+    return listKey(this.providerOf(pool), first ? familyOf(first) : 4);
+  }
+
+  /** The list of the addresses that its records have, whatever its object says by now, as long as that can be read. */
   #beginsBy(id: ActorId, pool: PoolObject): string {
     const context = poolContextIn(this.#ports.cells.recordsOf(id), id);
-    const isAt = context && Object.keys(context.members).length > 0 && this.#isReadable(context.provider);
-    return isAt ? context.provider : this.providerOf(pool);
+    const [first] = Object.keys(context?.members ?? {}) as Address[];
+    const name = context && first ? listKey(context.provider, familyOf(first)) : null;
+    return name !== null && this.#isReadable(name) ? name : this.#listOf(pool);
   }
 
   /** It was read, or no try has failed yet. */
   #isReadable(name: string): boolean {
-    return Boolean(this.#ports.providers.all[name]?.provider) && (this.#lists.has(name) || !this.#refusals.has(name));
+    const { provider = null } = this.#ports.providers.all[accountOfList(name)] ?? {};
+    return provider !== null && (this.#lists.has(name) || !this.#refusals.has(name));
   }
 
   #keep(name: string, list: ProviderList): void {
@@ -268,7 +302,12 @@ export class ProviderLists {
 
   /** Nobody can list what Jobs do. */
   #isByJobs(name: string): boolean {
-    return this.#ports.providers.all[name]?.provider?.jobs?.addresses ?? false;
+    return this.#ports.providers.all[accountOfList(name)]?.provider?.jobs?.addresses ?? false;
+  }
+
+  /** What was made for RoutedIPs are IPv4 addresses. */
+  #noteKept(name: string, list: ProviderList): void {
+    if (familyOfList(name) === 4) this.#ports.quota.listed(name, list);
   }
 
   /** What an account lists may decide who has which of it; null when nobody can list it. */
@@ -279,7 +318,8 @@ export class ProviderLists {
 
   #usersOf(name: string): readonly (readonly [ActorId, PoolObject])[] {
     const { pools, cells } = this.#ports;
-    return usersOf(name, pools, (cell) => cells.recordsOf(cell)).filter(([id]) => isPool(id));
+    const users = usersOf(accountOfList(name), pools, (cell) => cells.recordsOf(cell));
+    return users.filter(([id, pool]) => isPool(id) && this.#listOf(pool) === name);
   }
 
   #dueOf(name: string): readonly ActorId[] {
@@ -302,11 +342,11 @@ export class ProviderLists {
   }
 
   async #lookAgain(name: string, versions: Versions): Promise<void> {
-    const provider = this.#ports.providers.all[name]?.provider ?? null;
+    const provider = this.#ports.providers.all[accountOfList(name)]?.provider ?? null;
     if (!provider) return;
     const at = this.#ports.clock.now();
     try {
-      await this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify' }), { at, versions });
+      await this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify', family: familyOfList(name) }), { at, versions });
     } catch (error) {
       this.#ports.log.info('the second look at a provider failed; the next verification makes up for it', {
         provider: name,
@@ -318,82 +358,41 @@ export class ProviderLists {
   /** Ends what nobody needs any more: verifications of accounts that nobody asks for, whose jobs would wait for ever, and firewalls in which nothing is claimed
    *  or ours. To be called regularly: a firewall may be given up at any time. */
   endUnknown(): void {
-    const { cells, providers } = this.#ports;
+    const { cells } = this.#ports;
     for (const id of cells.all.keys()) {
       const name = verifiedBy(id);
-      if (name === null ? this.#isUnusedFirewall(id) : !Object.hasOwn(providers.all, name)) cells.tell(id, { type: 'DELETED' });
+      if (name === null ? this.#firewalls.isUnused(id) : !this.#isNeeded(name)) cells.tell(id, { type: 'DELETED' });
     }
   }
 
-  /** Nothing is claimed in it or ours, and no status says so: it would begin with what that says. */
-  #isUnusedFirewall(id: ActorId): boolean {
-    const { cells, pools } = this.#ports;
-    const context = isFirewall(id) ? cells.recordsOf(id)?.get(id)?.snapshot.context : undefined;
-    if (!context || !isUnused(context as unknown as FirewallContext)) return false;
-    const { claims = {}, owned } = firewallBegin(id, pools.all, (cell) => cells.recordsOf(cell));
-    return Object.keys(claims).length + (owned?.ports.length ?? 0) + (owned?.nodes.length ?? 0) === 0;
+  /** IPv6 addresses are listed only while somebody has them. */
+  #isNeeded(name: string): boolean {
+    return Object.hasOwn(this.#ports.providers.all, accountOfList(name)) && (familyOfList(name) === 4 || this.#waitingOn(name).length > 0);
   }
 
   #verifyRegularly(name: string): void {
     const id = verificationActor(name);
-    if (!this.#ports.cells.all.has(id)) this.#ports.cells.begin('verification', id, { id, provider: name });
+    const family = familyOfList(name) === 6 ? { family: 6 as const } : {};
+    if (!this.#ports.cells.all.has(id)) this.#ports.cells.begin('verification', id, { id, provider: accountOfList(name), ...family });
   }
 
   /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for, or a newer one is there. One of Jobs is in no list. */
   async #handOn(name: string, addresses: readonly ObservedAddress[], { at, versions }: Asked): Promise<void> {
-    const { cells, pools, clock, settle, isStarted, quota } = this.#ports;
+    const { cells, pools, clock, settle, isStarted } = this.#ports;
     const list = providerList(addresses, at);
     this.#keep(name, list);
     const byJobs = this.#isByJobs(name);
-    if (!byJobs) quota.listed(name, list);
+    if (!byJobs) this.#noteKept(name, list);
     const isOver = (): boolean => cells.stopped || this.#lists.get(name) !== list;
     const tell = (id: ActorId): void => {
       if (!cells.all.has(id)) return;
       settle(id);
       const pool = pools.all.get(id);
-      if (!pool || !isStarted(id) || this.providerOf(pool) !== name) return;
+      if (!pool || !isStarted(id) || this.#listOf(pool) !== name) return;
       this.tellAddresses(id, list, versions);
       this.tellList(id, pool);
     };
     const users = byJobs ? [] : this.#usersOf(name).map(([id]) => id);
-    if (await inSlices(users, clock, isOver, tell, REST_MS)) await this.#lookAtFirewalls(name);
-  }
-
-  /** Tells the firewalls of a provider what is missing in them of what is needed: by one list call, when anything is needed in any. Those that Jobs drive
-   *  nobody can list. */
-  async #lookAtFirewalls(name: string): Promise<void> {
-    const { cells, providers, log } = this.#ports;
-    const provider = providers.all[name]?.provider ?? null;
-    const firewalls = this.#firewallsOf(name);
-    if (!provider?.capabilities.firewalls || provider.jobs?.firewalls || firewalls.length === 0) return;
-    const versions = versionsOf(firewalls.map(([id]) => cells.recordsOf(id)));
-    try {
-      const names = firewalls.map(([id]) => firewallOf(id).name).sort();
-      const listed = await provider.listRoutedIPFirewalls(names, { purpose: 'verify' });
-      for (const { to, found } of firewallNews(this.#firewallsOf(name), listed, versions))
-        cells.tell(to, { type: 'FIREWALL_OBSERVED', found });
-    } catch (error) {
-      log.info('the firewalls of a provider could not be read; the next verification makes up for it', {
-        provider: name,
-        error: String(error),
-      });
-    }
-  }
-
-  /** Those in which something is open, but for those of which all who need anything are paused: nothing is put back for them. */
-  #firewallsOf(name: string): readonly (readonly [ActorId, ActorRecord])[] {
-    const { cells } = this.#ports;
-    return [...cells.all.keys()]
-      .filter((id) => isFirewall(id) && firewallOf(id).provider === name)
-      .flatMap((id) => {
-        const record = cells.recordsOf(id)?.get(id);
-        if (!record || !isWatched(record.snapshot.context as unknown as FirewallContext)) return [];
-        return claimantsOf(record).every((cell) => this.#isHalted(cell)) ? [] : [[id, record] as const];
-      });
-  }
-
-  #isHalted(cell: ActorId): boolean {
-    const object = this.#ports.pools.all.get(cell);
-    return object !== undefined && isHalted(object);
+    if ((await inSlices(users, clock, isOver, tell, REST_MS)) && familyOfList(name) === 4) await this.#firewalls.look(name);
   }
 }

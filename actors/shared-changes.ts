@@ -13,7 +13,7 @@ import { usersOf } from './provider-of.ts';
 
 export interface SharedChangesPorts {
   readonly cells: Cells;
-  readonly lists: Pick<ProviderLists, 'giveUp' | 'providerOf' | 'read' | 'waitingFor'>;
+  readonly lists: Pick<ProviderLists, 'giveUp' | 'providerOf' | 'readFor' | 'waitingFor'>;
   readonly pools: ObservedPools;
   readonly providers: ProviderDirectory;
   readonly clock: Clock;
@@ -98,7 +98,7 @@ export class SharedChanges {
     if (!provider || !isStarted(id)) return;
     for (const actor of cells.recordsOf(id)?.keys() ?? []) cells.tell(actor, { type: 'SECRET_OBSERVED' });
     // With other credentials it may be another account. Nobody asks for the addresses of one at which there are records alone.
-    if (isPool(id) && this.#unread.delete(key)) void lists.read(key, provider);
+    if (pool && isPool(id) && this.#unread.delete(key)) lists.readFor(pool, provider, 'again');
   }
 
   /** It may be valid now, or not any more. */

@@ -3,7 +3,7 @@ import { showsLoss } from '../machines/firewall-lost.ts';
 import { isSeenOtherwise } from '../machines/ip.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { FirewallFound } from '../machines/jobs.ts';
-import type { ActorId, ObservedAddress } from '../machines/types.ts';
+import type { ActorId, Family, ObservedAddress } from '../machines/types.ts';
 import type { Log } from './ports/observers.ts';
 import type { Firewall, Provider } from './ports/provider.ts';
 import type { ActorRecord, Clock } from './ports.ts';
@@ -18,6 +18,7 @@ const LONGEST_PAUSE_MS = 10_000;
 
 interface Reading {
   readonly key: string;
+  readonly family: Family;
   readonly clock: Clock;
   readonly log: Log;
   readonly isClosed: () => boolean;
@@ -25,17 +26,17 @@ interface Reading {
   readonly failed: (why: string) => void;
 }
 
-/** All addresses of a provider, asked for until it works; null when `isClosed` before. Nothing is decided about its pools until then. */
+/** All addresses of a provider and a family, asked for until it works; null when `isClosed` before. Nothing is decided about its pools until then. */
 export async function readUntilKnown(
   provider: Provider,
-  { key, clock, log, isClosed, failed }: Reading,
+  { key, family, clock, log, isClosed, failed }: Reading,
 ): Promise<readonly ObservedAddress[] | null> {
   // Jobs look at one address at a time: each is read for itself.
   if (provider.jobs?.addresses) return [];
   for (let attempt = 1; !isClosed(); attempt += 1) {
     try {
       // Paid from the reserve that assigns and reads of single addresses leave: no number of them can hold up a takeover.
-      return await provider.listRoutedIPs({ purpose: 'confirm' });
+      return await provider.listRoutedIPs({ purpose: 'confirm', family });
     } catch (error) {
       failed(error instanceof Error ? error.message : String(error));
       log.warn('the addresses of a provider could not be read yet; nothing is decided before', {

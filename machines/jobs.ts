@@ -1,5 +1,5 @@
 import type { Records } from './dns.ts';
-import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, PortClaim, ProviderID } from './types.ts';
+import type { ActorId, Address, Family, JobFailure, NodeRef, ObservedAddress, PortClaim, ProviderID } from './types.ts';
 import type { GroupOffer, ReservedIP } from './vip.ts';
 import type { MigrationJobName, MigrationJobs } from './virtual-ip-migration-jobs.ts';
 
@@ -342,6 +342,8 @@ export interface LookVipInput {
 
 export interface VerifyAllInput {
   readonly provider: string;
+  /** Of the addresses that are listed; absent for IPv4. */
+  readonly family?: Family;
 }
 
 export interface Verification {

@@ -1,5 +1,17 @@
+import type { Family } from './types.ts';
+
 /** The name under which a provider's account is worked with: `<cloud>`, with the credentials of the environment, or `<cloud>@<account>`. It names queues and
  *  verifications; nodes are claimed by the cloud, whose machines they are, whatever account asks; for an issuer within its namespace. */
+
+const IPV6 = '/ipv6';
+
+/** Under which an account's list of the addresses of a family is known: its key for IPv4. Each is read by itself, so that one which fails holds up nobody of the other. */
+export const listKey = (key: string, family: Family): string => (family === 6 ? key + IPV6 : key);
+
+/** The key of the account that has a list. */
+export const accountOfList = (name: string): string => (familyOfList(name) === 6 ? name.slice(0, -IPV6.length) : name);
+
+export const familyOfList = (name: string): Family => (name.endsWith(IPV6) ? 6 : 4);
 
 /** The cloud of a provider's key. */
 export const cloudOf = (key: string): string => key.split('@', 1)[0] ?? key;

@@ -9,7 +9,7 @@ import {
   withFailure,
 } from './verification.ts';
 
-/** Reads all addresses of one token by list calls, every so often: what was changed by hand is found, at the cost of one call for 200 addresses. */
+/** Reads all addresses of one token and family by list calls, every so often: what was changed by hand is found, at the cost of one call for 200 addresses. */
 export const verificationMachine = (settings: VerificationSettings) =>
   setup({
     types: {} as { context: VerificationContext; events: VerificationEvent; input: VerificationInput },
@@ -36,7 +36,7 @@ export const verificationMachine = (settings: VerificationSettings) =>
         invoke: {
           src: 'verifyAll',
           id: 'verifyAll',
-          input: ({ context }) => ({ provider: context.provider }),
+          input: ({ context: { provider, family } }) => ({ provider, ...(family && { family }) }),
           onDone: { target: 'Waiting', actions: 'noteVerified' },
           onError: { target: 'Waiting', actions: 'noteFailure' },
         },

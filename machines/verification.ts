@@ -1,10 +1,12 @@
 import type { Verification } from './jobs.ts';
-import type { ActorId, JobFailure } from './types.ts';
+import type { ActorId, Family, JobFailure } from './types.ts';
 
 /** What a verification of one token remembers. */
 export interface VerificationContext {
   readonly id: ActorId;
   readonly provider: string;
+  /** Of the addresses that it verifies; absent for IPv4. */
+  readonly family?: Family;
   /** When all addresses were last read, ms since the epoch; null before the first time. */
   readonly verifiedAt: number | null;
   readonly failure: JobFailure | null;
@@ -14,6 +16,7 @@ export interface VerificationContext {
 export interface VerificationInput {
   readonly id: ActorId;
   readonly provider: string;
+  readonly family?: Family;
 }
 
 export interface VerificationSettings {
@@ -31,10 +34,10 @@ export type VerificationEvent =
 
 const PREFIX = 'verify/';
 
-/** The actor that verifies the addresses of a provider, by its key. */
-export const verificationActor = (provider: string): ActorId => `${PREFIX}${provider}`;
+/** The actor that verifies a list of an account, by the key of that list. */
+export const verificationActor = (list: string): ActorId => `${PREFIX}${list}`;
 
-/** The key of the provider whose addresses an actor verifies; null for any other actor. */
+/** The key of the list that an actor verifies; null for any other actor. */
 export const verifiedBy = (id: ActorId): string | null => (id.startsWith(PREFIX) ? id.slice(PREFIX.length) : null);
 
 /** After so many verifications in a row that could not be made nobody knows any more whether somebody has moved an address. */
@@ -53,9 +56,10 @@ export const withFailure = ({ failure, attempts }: VerificationContext, error: J
   attempts: attempts + 1,
 });
 
-export const verificationContext = ({ id, provider }: VerificationInput): VerificationContext => ({
+export const verificationContext = ({ id, provider, family }: VerificationInput): VerificationContext => ({
   id,
   provider,
+  ...(family && { family }),
   verifiedAt: null,
   failure: null,
   attempts: 0,

@@ -61,7 +61,8 @@ export const jobBodies: JobBodies = {
   publish,
   announce,
   release,
-  verifyAll: async (context) => done({ addresses: await context.provider.listRoutedIPs(read(context, 'verify')) }),
+  verifyAll: async (context) =>
+    done({ addresses: await context.provider.listRoutedIPs({ ...read(context, 'verify'), family: context.input.family ?? 4 }) }),
 };
 
 /** How the job is done at this provider: by its API, or by Jobs where they stand in for it; addresses of an IPGroup are reserved there. */

@@ -41,8 +41,8 @@ export interface Prepaid {
 }
 
 export interface ListCall extends Call {
-  /** The family that is asked for; absent for all. A provider may keep each in a list of its own, that costs calls of its own. */
-  readonly family?: Family;
+  /** The family that is asked for. A provider may keep each in a list of its own, that costs calls of its own. */
+  readonly family: Family;
 }
 
 /** A provider's handle on an action that goes on after the call returned. */
@@ -79,7 +79,7 @@ export interface Provider {
   readonly jobs?: JobDriver;
   /** What the provider reports now. @throws NotFound */
   findRoutedIP(address: Address, call: Call): Promise<ObservedAddress>;
-  /** All addresses of the token, or of one family, complete or an error: a page that failed or came back cut is an error. */
+  /** All addresses of the token of one family, complete or an error: a page that failed or came back cut is an error. */
   listRoutedIPs(call: ListCall): Promise<readonly ObservedAddress[]>;
   /** Whether the machine behind a node still exists. */
   findNode(providerID: ProviderID, call: Call): Promise<'present' | 'gone'>;

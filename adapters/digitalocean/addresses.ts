@@ -48,8 +48,7 @@ export function addressVerbs(layer: RequestLayer, api: AddressAPI): AddressVerbs
     findRoutedIP: (address, call) => verb(`find ${address}`, call, () => found(callsFor(address), address)),
     listRoutedIPs: (call) =>
       verb('list addresses', call, async () => {
-        const lists = [call.family === 6 ? [] : await four.list(), call.family === 4 ? [] : await six.list()];
-        return distinct(lists.flat());
+        return distinct(await (call.family === 4 ? four : six).list());
       }),
     findNode: (providerID, call) =>
       verb(`find ${providerID}`, call, async () => {

@@ -100,10 +100,8 @@ const verbs = ({ cloud, seen }: Account, send: Send): Pick<Provider, Verb> => {
   };
   return {
     findRoutedIP: (address, call) => send('findRoutedIP', [address], call, () => find(address)),
-    listRoutedIPs: (call) => {
-      const isAsked = ({ address }: ObservedAddress): boolean => call.family === undefined || familyOf(address) === call.family;
-      return send('listRoutedIPs', call.family === undefined ? [] : [call.family], call, () => seen().filter(isAsked));
-    },
+    listRoutedIPs: (call) =>
+      send('listRoutedIPs', [call.family], call, () => seen().filter(({ address }) => familyOf(address) === call.family)),
     findNode: (node, call) => send('findNode', [node], call, () => (cloud.hasNode(node) ? 'present' : 'gone')),
     createRoutedIP: (region, call) => send('createRoutedIP', [region], call, () => cloud.create(region)),
     deleteRoutedIP: (address, call) => send('deleteRoutedIP', [address], call, () => cloud.delete(address)),

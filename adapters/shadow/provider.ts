@@ -1,5 +1,6 @@
 import { Withheld } from '../../actors/errors.ts';
 import type { Firewall, Provider } from '../../actors/ports/provider.ts';
+import { familyOf } from '../../machines/address.ts';
 import { portText } from '../../machines/port.ts';
 import type { Address, Difference, DNSRecord, ObservedAddress, ProviderID } from '../../machines/types.ts';
 import { Edits } from './edits.ts';
@@ -45,7 +46,7 @@ export function shadowOf(real: Provider): Shadow {
     listRoutedIPs: async (call) => {
       const all = (await real.listRoutedIPs(call)).map(placed);
       const there = new Set(all.map(({ address }) => address));
-      if (call.family === undefined) for (const address of moved.keys()) if (!there.has(address)) moved.delete(address);
+      for (const address of moved.keys()) if (familyOf(address) === call.family && !there.has(address)) moved.delete(address);
       return all;
     },
     assignRoutedIP: async (address, to, call) => {

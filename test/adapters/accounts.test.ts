@@ -97,7 +97,7 @@ describe('an account with its token in a Secret', () => {
     ask(account('web/do-token'));
     secrets.set('web/do-token', { token: TOKEN });
     const former = of(KEY)?.provider;
-    const calls = [former?.listRoutedIPs({ purpose: 'verify' }), former?.listRoutedIPs({ purpose: 'verify' })];
+    const calls = [former?.listRoutedIPs({ purpose: 'verify', family: 4 }), former?.listRoutedIPs({ purpose: 'verify', family: 4 })];
     told.length = 0;
     secrets.set('web/do-token', { token: OTHER });
     expect(told).toEqual([KEY]);
@@ -260,7 +260,7 @@ describe('a class with templates', () => {
     expect(known?.provider?.capabilities.addresses).toBe(true);
     expect(known?.provider?.jobs).toBe(jobs);
     expect(asked).toEqual([[TEMPLATES, [ref('jobs/platform')]]]);
-    const refused = known?.provider?.listRoutedIPs({ purpose: 'verify' });
+    const refused = known?.provider?.listRoutedIPs({ purpose: 'verify', family: 4 });
     await expect(refused).rejects.toBeInstanceOf(ProviderError);
     await expect(refused).rejects.toMatchObject({ kind: 'Unsupported', message: expect.stringContaining('job.metal') });
   });
@@ -326,7 +326,7 @@ describe('a token', () => {
     expect(lines.join(''), 'nobody knows it yet').toContain(TOKEN);
     lines.length = 0;
     secrets.set('web/do-token', { token: TOKEN });
-    const call = of(KEY)?.provider?.listRoutedIPs({ purpose: 'verify' });
+    const call = of(KEY)?.provider?.listRoutedIPs({ purpose: 'verify', family: 4 });
     const error = await call?.catch((failure: unknown) => failure);
     expect(error).toMatchObject({ kind: 'Unauthorized' });
     log.warn('a job failed', { error, message: { authorization: `Bearer ${TOKEN}` } });

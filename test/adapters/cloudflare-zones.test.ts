@@ -159,7 +159,7 @@ describe('records', () => {
 describe('everything but DNS', () => {
   test('is Unsupported and sends nothing', async () => {
     const { provider } = bed;
-    await expectKind(provider.listRoutedIPs(dns), 'Unsupported');
+    await expectKind(provider.listRoutedIPs({ ...dns, family: 4 }), 'Unsupported');
     await expectKind(provider.createRoutedIP('nyc3', dns), 'Unsupported');
     await expectKind(provider.findRoutedIPFirewall('front', dns), 'Unsupported');
     await expectKind(provider.listRoutedIPFirewalls(['front'], dns), 'Unsupported');

@@ -172,7 +172,7 @@ describe('the deadline', () => {
     const { provider, simulator } = await testBed({ deadlineMs: 150 });
     for (let i = 0; i < 650; i++) simulator.addReservedIP({ region: 'nyc3' });
     simulator.faults.add({ kind: 'latency', ms: 100 });
-    expect(await failure(provider.listRoutedIPs(read))).toMatchObject({ kind: 'Unavailable', unknownOutcome: false });
+    expect(await failure(provider.listRoutedIPs({ ...read, family: 4 }))).toMatchObject({ kind: 'Unavailable', unknownOutcome: false });
     expect(simulator.calls.all().length).toBeLessThan(4);
   });
 
@@ -199,7 +199,7 @@ describe('answers', () => {
   test('that are cut in the middle are errors: of a read without, of a write with doubt', async () => {
     const { provider, simulator } = await testBed();
     simulator.faults.add({ kind: 'truncatePages', times: 1 });
-    expect(await failure(provider.listRoutedIPs(read))).toMatchObject({ kind: 'Unavailable', unknownOutcome: false });
+    expect(await failure(provider.listRoutedIPs({ ...read, family: 4 }))).toMatchObject({ kind: 'Unavailable', unknownOutcome: false });
     simulator.faults.add({ kind: 'status', code: 202, body: '{"reserved_ip":{"ip":"203.0', times: 1 });
     const error = await failure(provider.createRoutedIP('nyc3', { purpose: 'create' }));
     expect(error).toMatchObject({ kind: 'Unavailable', unknownOutcome: true });
@@ -323,7 +323,7 @@ describe('secrets', () => {
       const calls = [
         () => provider.assignRoutedIP(address, node, failover),
         () => provider.findNode(node, read),
-        () => provider.listRoutedIPs(read),
+        () => provider.listRoutedIPs({ ...read, family: 4 }),
       ];
       for (const call of calls) errors.push(await call().catch((error: unknown) => error));
     }

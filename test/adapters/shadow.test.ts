@@ -27,7 +27,8 @@ beforeEach(() => {
 });
 
 const holder = async (address: Address) => (await provider.findRoutedIP(address, CALL)).providerID;
-const listed = async () => Object.fromEntries((await provider.listRoutedIPs(CALL)).map((each) => [each.address, each.providerID]));
+const listed = async () =>
+  Object.fromEntries((await provider.listRoutedIPs({ ...CALL, family: 4 })).map((each) => [each.address, each.providerID]));
 
 describe('a provider that is only read', () => {
   test('shows addresses where they would be, and says from where to where', async () => {

@@ -59,7 +59,7 @@ export const ROUTED_MARK_MUTATIONS: Readonly<Record<MarkRule, readonly [RoutedMu
 /** A verification assigns each address anew to where it is. */
 function assignsAnew(): void {
   vi.spyOn(jobBodies, 'verifyAll').mockImplementation(async (context) => {
-    const addresses = await context.provider.listRoutedIPs(read(context, 'verify'));
+    const addresses = await context.provider.listRoutedIPs({ ...read(context, 'verify'), family: 4 });
     for (const { address, providerID } of addresses)
       if (providerID) await context.provider.assignRoutedIP(address, providerID, write(context, 'failover'));
     return done({ addresses });
