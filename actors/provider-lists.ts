@@ -165,14 +165,10 @@ export class ProviderLists {
     return { list: this.#lists.get(name) ?? null, problem: refusal ?? verified?.failure?.message ?? null, isReading };
   }
 
-  /** Why providers could not be read yet, by key. */
-  refused(): Readonly<Record<string, string>> {
-    const refusals = [...this.#reading.keys()].map((name) => [name, this.refusal(name)] as const);
-    return Object.fromEntries(refusals.flatMap(([name, why]) => (why === null ? [] : [[name, why]])));
-  }
-
   /** The keys of all that were read, or are being read. */
-  readonly names = (): Iterable<string> => new Set([...this.#lists.keys(), ...this.#reading.keys()]);
+  names(): Iterable<string> {
+    return new Set([...this.#lists.keys(), ...this.#reading.keys()]);
+  }
 
   /** It was read, or is being read. */
   has(name: string): boolean {

@@ -36,6 +36,7 @@ const { groups } = (
 const API_VERSIONS: Readonly<Record<string, string>> = {
   FloatingIPPool: 'flipop.digitalocean.com/v1alpha1',
   RoutedIP: 'routedip.io/v1alpha1',
+  ClusterRoutedIPClass: 'routedip.io/v1alpha1',
   IPGroup: 'paas.org/v1',
 };
 
