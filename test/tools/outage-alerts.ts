@@ -10,7 +10,7 @@ export interface Scrape {
   readonly time: number;
 }
 
-/** Longer than any alert waits. */
+/** Longer than any of these alerts waits. */
 const STEADY_MINUTES = 20;
 const OUTAGE_MINUTES = 30;
 
