@@ -1,4 +1,4 @@
-import type { Difference, ErrorKind, JobFailure } from '../machines/types.ts';
+import type { Difference, ErrorKind, JobFailure, ObservedAddress } from '../machines/types.ts';
 import { visible } from '../machines/visible.ts';
 
 /** Much of a message may be what another program said: nobody reads more of it. Why something is refused often stands at its end. */
@@ -35,6 +35,17 @@ export class ProviderError extends Error {
     this.retryAfterMs = fields.retryAfterMs ?? null;
     this.unknownOutcome = fields.unknownOutcome ?? false;
     this.conditionReason = fields.conditionReason;
+  }
+}
+
+/** A list of addresses has fewer than it says, or changed while it was read. What it shows is there; of what it does not show nobody can tell. */
+export class PartialList extends ProviderError {
+  readonly addresses: readonly ObservedAddress[];
+
+  constructor(message: string, addresses: readonly ObservedAddress[], options: { readonly cause?: unknown } = {}) {
+    super('Unavailable', message, options);
+    this.name = 'PartialList';
+    this.addresses = addresses;
   }
 }
 

@@ -1,5 +1,5 @@
 import { phaseOf, type RecordSetContext, recordName } from '../machines/record-set.ts';
-import { poolStatus } from '../machines/status.ts';
+import { addressStatus } from '../machines/status.ts';
 import type { ActorId } from '../machines/types.ts';
 import { driftFigures, failoverFigures } from './figures-failover.ts';
 import type { FailoverFigures, PoolFigures, RecordSetFigures, Shown } from './ports/figures.ts';
@@ -50,7 +50,7 @@ export const poolFigures = (recordsOf: RecordsOf, { show, forget }: Shown<PoolFi
       return;
     }
     const { spec } = view.context;
-    const { ips, assignableNodes } = poolStatus(view);
+    const { ips, assignableNodes } = addressStatus(view);
     show({
       namespace,
       name,

@@ -1,15 +1,16 @@
 import type { ObjectRef } from '../machines/jobs.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import { withStalled } from '../machines/stalled.ts';
-import { type ActorId, type Condition, FINALIZER } from '../machines/types.ts';
+import { type ActorId, type Condition, FINALIZER, type Finding } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
 import { Unreachable } from './errors.ts';
 import { isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { inSlices } from './ports/in-slices.ts';
-import { type Log, objectName } from './ports/observers.ts';
+import { type Log, type Observer, objectName, type SavedTurn } from './ports/observers.ts';
 import type { Clock, Json } from './ports.ts';
+import { doubtChanged } from './project-views.ts';
 
 /** Changes of one moment are shown as one. */
 const COALESCE_MS = 50;
@@ -21,6 +22,8 @@ const REFUSED_MS = 30_000;
 const RECHECK_MS = 5_000;
 
 const UNREAD = 'ProviderUnread';
+/** A provider that cannot be read for so long is told by an Event, ms: one call may fail. */
+const PATIENCE_MS = 10_000;
 /** So many users are named; of the others there is the count. With thousands each change would write all of them anew. */
 const USERS_NAMED = 10;
 
@@ -31,22 +34,33 @@ export interface PolicyProjectorPorts {
   readonly pools: ObservedPools;
   readonly providers: ProviderDirectory;
   readonly isLeading: () => boolean;
-  /** Why the addresses of the provider of that key could not be read yet since this process leads; null for no reason. */
-  readonly unread: (key: string) => string | null;
+  /** Why nobody can say where the addresses of the account of that key are; null while somebody can. */
+  readonly unread: (key: string) => Finding | null;
 }
 
 /** Shows in classes and issuers whether they are used as they are, and by whom; a class that is used is kept from going. */
-export class PolicyProjector {
+export class PolicyProjector implements Observer {
   readonly #ports: PolicyProjectorPorts;
   readonly #refused = new Map<string, { readonly text: string; readonly at: number }>();
   /** By uid: those that are shown. */
   readonly #shown = new Map<string, ObjectRef>();
+  /** By uid: those whose provider cannot be read, since when, monotonic ms, and whether that was told. */
+  readonly #unread = new Map<string, { readonly since: number; isTold: boolean }>();
   /** Something changed that they may show. */
   readonly request: () => void;
 
   constructor(ports: PolicyProjectorPorts) {
     this.#ports = ports;
     this.request = coalesced(ports.clock, COALESCE_MS, () => this.#showAll(), EVERY_MS);
+  }
+
+  /** Whether anybody can say where addresses are is told by the classes of their account, too. */
+  turnSaved(turn: SavedTurn): void {
+    if (doubtChanged(turn) !== null) this.request();
+  }
+
+  reset(): void {
+    this.#unread.clear();
   }
 
   async #showAll(): Promise<void> {
@@ -64,10 +78,12 @@ export class PolicyProjector {
       const trouble = this.#troubleOf(policy);
       isUnread ||= trouble?.reason === UNREAD;
       this.#show(policy, trouble, users.get(policy.ref.uid) ?? []);
+      this.#tellUnread(policy.ref, trouble);
     });
     if (isOver()) return;
     for (const [uid, ref] of gone) {
       this.#shown.delete(uid);
+      this.#unread.delete(uid);
       void this.#ports.writer.retract(ref, []);
     }
     // Nobody tells that it was read.
@@ -112,6 +128,21 @@ export class PolicyProjector {
     );
   }
 
+  /** Of thousands of RoutedIPs their class tells, once: an error that is another one at each try is no news. */
+  #tellUnread(ref: ObjectRef, trouble: Trouble | null): void {
+    if (trouble?.status !== 'Unknown') {
+      this.#unread.delete(ref.uid);
+      return;
+    }
+    const { clock, writer } = this.#ports;
+    const unread = this.#unread.get(ref.uid) ?? { since: clock.monotonic(), isTold: false };
+    this.#unread.set(ref.uid, unread);
+    const { reason, message } = trouble;
+    if (unread.isTold || (reason === UNREAD && clock.monotonic() - unread.since < PATIENCE_MS)) return;
+    unread.isTold = true;
+    writer.announce(ref, { type: 'Warning', action: 'Serve', reason, message }).catch(() => undefined);
+  }
+
   #note(id: ActorId, object: PoolObject, users: Map<string, User[]>): void {
     if (!isRoutedIP(id)) return;
     const { namespace, name } = object.ref;
@@ -145,7 +176,7 @@ export class PolicyProjector {
     const missing = key === '' ? null : (providers.all[key]?.facts.missing ?? null);
     if (missing !== null) return { reason: 'SecretNotFound', message: missing };
     const why = unread(key);
-    return why === null ? null : { status: 'Unknown', reason: UNREAD, message: why };
+    return why && { status: 'Unknown', ...why };
   }
 }
 

@@ -28,13 +28,14 @@ export function shownView(cell: ActorId, { clock, recordsOf, factOf }: ViewPorts
 export const isClearing = (record: ActorRecord | undefined): boolean =>
   JSON.stringify(record?.snapshot.value) === '{"Stopping":"Clearing"}';
 
-const doubtIn = (record: ActorRecord | null | undefined): string | null =>
+/** Why nobody can say where the addresses are that this record verifies; null while somebody can. */
+export const doubtIn = (record: ActorRecord | null | undefined): string | null =>
   record ? doubtOf(record.snapshot.context as unknown as VerificationContext) : null;
 
 /** The provider of which it can be said from now on, or no more, whether its addresses are where they were confirmed; null when nothing changed about that. Told
  *  only then, since a verification that fails once more is no news to a thousand pools. */
 export function doubtChanged({ cell, transitions }: SavedTurn): string | null {
-  const changed = transitions.some(({ before, after }) => (doubtIn(before) === null) !== (doubtIn(after) === null));
-  const list = changed ? verifiedBy(cell) : null;
-  return list && accountOfList(list);
+  const list = verifiedBy(cell);
+  if (list === null) return null;
+  return transitions.some(({ before, after }) => (doubtIn(before) === null) !== (doubtIn(after) === null)) ? accountOfList(list) : null;
 }

@@ -252,17 +252,17 @@ export function projector(ports: ProjectorPorts): Observer & {
     // Before anything is known of a pool, what its status says is the only memory there is.
     if (!view || isUnknown(view)) return;
     const annotated = annotations(view);
+    const status = poolStatus(view);
     // One that it lists no more while it is paused is shown on its node, and in the status no more.
-    const present = [...Object.keys(poolStatus(view).ips), ...Object.values(annotated)] as Address[];
-    const told = taken(cell);
+    const present = [...Object.keys(status.ips), ...Object.values(annotated)] as Address[];
     const projection = {
       ref: view.context.ref,
       generation: view.context.generation,
-      status: poolStatus(view) as unknown as { [key: string]: Json },
+      status: status as unknown as { [key: string]: Json },
       conditions: poolConditions(view),
       annotated,
       addresses: cleanedOf(view, present),
-      events: told,
+      events: taken(cell),
       ...moveToAfter(view.context),
     };
     project(cell, projection, view);

@@ -1,21 +1,25 @@
+import type { Verification } from '../machines/jobs.ts';
 import { listed, type PoolContext } from '../machines/pool.ts';
 import type { Address, ObservedAddress, ObservedNode, ProviderID } from '../machines/types.ts';
 import { addressesIn } from './claims.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord } from './ports.ts';
 
-/** All addresses of a provider, as it listed them once. */
+/** The addresses of a provider, as it listed them once. */
 export interface ProviderList {
   /** When it was asked for them, ms since the epoch. */
   readonly askedAt: number;
+  /** There may be others besides. */
+  readonly isPartial: boolean;
   readonly byAddress: ReadonlyMap<Address, ObservedAddress>;
   readonly byHolder: ReadonlyMap<ProviderID, readonly ObservedAddress[]>;
 }
 
-export function providerList(addresses: readonly ObservedAddress[], askedAt: number): ProviderList {
+export function providerList({ addresses, isPartial }: Verification, askedAt: number): ProviderList {
   const held = addresses.filter(({ providerID }) => providerID !== null);
   return {
     askedAt,
+    isPartial: isPartial ?? false,
     byAddress: new Map(addresses.map((observed) => [observed.address, observed])),
     byHolder: Map.groupBy(held, ({ providerID }) => providerID as ProviderID),
   };

@@ -1,7 +1,7 @@
 import { familyOf } from '../machines/address.ts';
 import type { Verification } from '../machines/jobs.ts';
 import { addressActor } from '../machines/pool.ts';
-import { accountOfList, familyOfList, listKey } from '../machines/provider-key.ts';
+import { accountOfList, addressesOf, familyOfList, listKey } from '../machines/provider-key.ts';
 import type { ActorId, Address, ObservedAddress } from '../machines/types.ts';
 import { type VerificationContext, verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
@@ -57,8 +57,6 @@ interface AccountState {
 
 const FAMILIES = [4, 6] as const;
 
-const addressesOf = (name: string): string => `the ${familyOfList(name) === 6 ? 'IPv6 ' : ''}addresses of ${accountOfList(name)}`;
-
 /** When a list was asked for, ms since the epoch, and the record versions that stood then. */
 interface Asked {
   readonly at: number;
@@ -99,7 +97,7 @@ export class ProviderLists {
     if (provider.jobs?.addresses) {
       // Nobody can list what Jobs do: each address is found by itself.
       this.#reading.delete(name);
-      const nothing = providerList([], clock.now());
+      const nothing = providerList({ addresses: [] }, clock.now());
       this.#keep(name, nothing);
       for (const id of this.#dueOf(name)) startOne(id, nothing);
       // Their firewall may be one of the API all the same.
@@ -178,14 +176,17 @@ export class ProviderLists {
     return why === undefined ? null : `${addressesOf(name)} could not be read yet: ${why}`;
   }
 
+  /** Why a list could not be read when that was last tried; null when it was. */
+  problemOf(name: string): string | null {
+    const id = verificationActor(name);
+    const verified = this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context as VerificationContext | undefined;
+    return (this.#reading.has(name) ? this.#refusals.get(name) : undefined) ?? verified?.failure?.message ?? null;
+  }
+
   /** What the lists of an account showed last, and why one cannot be read now. */
   stateOf(key: string): AccountState {
     const names = FAMILIES.map((family) => listKey(key, family));
-    const problems = names.map((name) => {
-      const id = verificationActor(name);
-      const verified = this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context as VerificationContext | undefined;
-      return (this.#reading.has(name) ? this.#refusals.get(name) : undefined) ?? verified?.failure?.message ?? null;
-    });
+    const problems = names.map((name) => this.problemOf(name));
     return {
       askedAt: this.#lists.get(key)?.askedAt ?? null,
       addresses: names.flatMap((name) => [...(this.#lists.get(name)?.byAddress.values() ?? [])]),
@@ -194,14 +195,10 @@ export class ProviderLists {
     };
   }
 
-  /** Why lists could not be read yet, by name. */
-  refused(): Readonly<Record<string, string>> {
-    const refusals = [...this.#reading.keys()].map((name) => [name, this.refusal(name)] as const);
-    return Object.fromEntries(refusals.flatMap(([name, why]) => (why === null ? [] : [[name, why]])));
-  }
-
   /** All that were read, or are being read. */
-  readonly names = (): Iterable<string> => new Set([...this.#lists.keys(), ...this.#reading.keys()]);
+  names(): Iterable<string> {
+    return new Set([...this.#lists.keys(), ...this.#reading.keys()]);
+  }
 
   /** There are no means to read the account for now. */
   giveUp(key: string): void {
@@ -237,7 +234,7 @@ export class ProviderLists {
     const asked = this.#asked.get(commandId);
     this.#asked.delete(commandId);
     const name = verifiedBy(actor);
-    if (asked && output !== null && name !== null) void this.#handOn(name, (output as Verification).addresses, asked);
+    if (asked && output !== null && name !== null) void this.#handOn(name, output as Verification, asked);
   }
 
   /** Tells the addresses of a cell what a complete list says of them, where it differs from what they believe. */
@@ -297,7 +294,7 @@ export class ProviderLists {
 
   #keep(name: string, list: ProviderList): void {
     this.#lists.set(name, list);
-    this.#tellListed(name, this.#isByJobs(name) ? null : list.byAddress.keys());
+    this.#tellListed(name, list.isPartial || this.#isByJobs(name) ? null : list.byAddress.keys());
   }
 
   /** Nobody can list what Jobs do. */
@@ -307,7 +304,7 @@ export class ProviderLists {
 
   /** What was made for RoutedIPs are IPv4 addresses. */
   #noteKept(name: string, list: ProviderList): void {
-    if (familyOfList(name) === 4) this.#ports.quota.listed(name, list);
+    if (familyOfList(name) === 4 && !list.isPartial) this.#ports.quota.listed(name, list);
   }
 
   /** What an account lists may decide who has which of it; null when nobody can list it. */
@@ -346,7 +343,8 @@ export class ProviderLists {
     if (!provider) return;
     const at = this.#ports.clock.now();
     try {
-      await this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify', family: familyOfList(name) }), { at, versions });
+      const addresses = await provider.listRoutedIPs({ purpose: 'verify', family: familyOfList(name) });
+      await this.#handOn(name, { addresses }, { at, versions });
     } catch (error) {
       this.#ports.log.info('the second look at a provider failed; the next verification makes up for it', {
         provider: name,
@@ -376,10 +374,10 @@ export class ProviderLists {
     if (!this.#ports.cells.all.has(id)) this.#ports.cells.begin('verification', id, { id, provider: accountOfList(name), ...family });
   }
 
-  /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for, or a newer one is there. One of Jobs is in no list. */
-  async #handOn(name: string, addresses: readonly ObservedAddress[], { at, versions }: Asked): Promise<void> {
+  /** Tells every address of a provider what a list said of it, unless it changed since the list was asked for, or a newer one is there. One of Jobs is in no list. */
+  async #handOn(name: string, listed: Verification, { at, versions }: Asked): Promise<void> {
     const { cells, pools, clock, settle, isStarted } = this.#ports;
-    const list = providerList(addresses, at);
+    const list = providerList(listed, at);
     this.#keep(name, list);
     const byJobs = this.#isByJobs(name);
     if (!byJobs) this.#noteKept(name, list);

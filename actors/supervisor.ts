@@ -28,7 +28,7 @@ import { Standing } from './standing.ts';
 import { type Parting, part } from './stopping.ts';
 import { StoreHealth } from './store-health.ts';
 import { Terms } from './terms.ts';
-import { unreadAccounts } from './unread-accounts.ts';
+import { accountTrouble, unreadAccounts, unreadCounts } from './unread-accounts.ts';
 import { type VipKinds, Vips } from './vip/vips.ts';
 import { Workers } from './workers.ts';
 
@@ -108,7 +108,7 @@ export class Supervisor {
       ...ports,
       pools: this.#pools,
       isLeading,
-      unread: (key) => this.#terms.leader?.lists.refusal(key) ?? null,
+      unread: (key) => (this.#terms.leader ? accountTrouble(key, this.#terms.leader) : null),
     });
     this.#vips = new Vips({ ...ports, kinds: ports.vips, desk: () => this.#terms.leader?.vips ?? null });
     const observeAgain = (pool: PoolObject): void => this.#terms.leader?.observePool(pool);
@@ -238,15 +238,16 @@ export class Supervisor {
     return this.#terms.outage.notice;
   }
 
-  /** Why the addresses of providers could not be read yet since this process leads, by key; none while another one leads. */
+  /** Why the addresses of accounts could not be read when that was last tried, by key; none while another process leads. */
   unreadProviders(): Readonly<Record<string, string>> {
-    return this.#terms.leader?.lists.refused() ?? {};
+    const { leader } = this.#terms;
+    return leader ? Object.fromEntries(unreadAccounts(leader)) : {};
   }
 
-  /** How many accounts of each provider could not be read when that was last tried; none while another process leads. */
+  /** How many these are of each provider; none while another process leads. */
   unreadAccounts(): ReadonlyMap<string, number> {
     const { leader } = this.#terms;
-    return leader ? unreadAccounts(leader) : new Map();
+    return leader ? unreadCounts(leader) : new Map();
   }
 
   /** What is wrong with the way in which the store is set up. */
@@ -368,13 +369,13 @@ export class Supervisor {
       isServed: (kind: string) => source.knows(kind),
       isGone: (actor: ActorId, uid: string) => this.#isGone(actor, uid),
       isAway: () => this.#terms.outage.isAway,
-      observers: [...observers, this.#projector, this.#evacuations, this.#quota, ...this.#vips.observers],
+      observers: [...observers, this.#projector, this.#policies, this.#evacuations, this.#quota, ...this.#vips.observers],
     };
     return new Leader(term, ports, halted);
   }
 
   #reset(): void {
-    for (const observer of [...this.#ports.observers, this.#projector, this.#quota]) observer.reset?.();
+    for (const observer of [...this.#ports.observers, this.#projector, this.#policies, this.#quota]) observer.reset?.();
   }
 
   #opened(leader: Leader): void {

@@ -2,8 +2,9 @@ import type { FirewallContext } from '../machines/firewall.ts';
 import { showsLoss } from '../machines/firewall-lost.ts';
 import { isSeenOtherwise } from '../machines/ip.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
-import type { FirewallFound } from '../machines/jobs.ts';
+import type { FirewallFound, Verification } from '../machines/jobs.ts';
 import type { ActorId, Family, ObservedAddress } from '../machines/types.ts';
+import { PartialList } from './errors.ts';
 import type { Log } from './ports/observers.ts';
 import type { Firewall, Provider } from './ports/provider.ts';
 import type { ActorRecord, Clock } from './ports.ts';
@@ -15,6 +16,8 @@ export type Versions = ReadonlyMap<ActorId, number>;
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 
 const LONGEST_PAUSE_MS = 10_000;
+/** A list that is partial so often in a row will stay so: addresses that it does not show are looked at one by one. */
+const PARTIAL_AFTER = 3;
 
 interface Reading {
   readonly key: string;
@@ -30,14 +33,13 @@ interface Reading {
 export async function readUntilKnown(
   provider: Provider,
   { key, family, clock, log, isClosed, failed }: Reading,
-): Promise<readonly ObservedAddress[] | null> {
-  // Jobs look at one address at a time: each is read for itself.
-  if (provider.jobs?.addresses) return [];
+): Promise<Verification | null> {
   for (let attempt = 1; !isClosed(); attempt += 1) {
     try {
       // Paid from the reserve that assigns and reads of single addresses leave: no number of them can hold up a takeover.
-      return await provider.listRoutedIPs({ purpose: 'confirm', family });
+      return { addresses: await provider.listRoutedIPs({ purpose: 'confirm', family }) };
     } catch (error) {
+      if (error instanceof PartialList && attempt >= PARTIAL_AFTER) return { addresses: error.addresses, isPartial: true };
       failed(error instanceof Error ? error.message : String(error));
       log.warn('the addresses of a provider could not be read yet; nothing is decided before', {
         provider: key,

@@ -2,6 +2,7 @@
 
 import { byId, element, linksTo } from './dom.js';
 import { get } from './live.js';
+import { OBSERVES } from './plan.js';
 import { followerText, money, span } from './text.js';
 
 /** @typedef {import('./types.js').Head & { inventory: { at: string, accounts: readonly Account[] } | null }} Answer */
@@ -36,6 +37,7 @@ function paint() {
   const notice = noticeText();
   byId('notice').hidden = notice === '';
   byId('notice').textContent = notice;
+  byId('observes').hidden = !answer?.observes;
   byId('connection').textContent = isLost ? 'reconnecting' : answer ? 'live' : 'connecting';
   byId('connection').className = `pill ${answer && !isLost ? 'ok' : 'trouble'}`;
   document.body.classList.toggle('stale', isLost);
@@ -143,6 +145,7 @@ async function ask() {
 }
 
 const heads = HEADS.map((text) => element('th', text === 'A month' ? 'cost' : '', [text]));
+byId('observes').textContent = OBSERVES;
 byId('head').replaceChildren(element('tr', '', heads));
 byId('search').addEventListener('input', (event) => {
   view.text = /** @type {HTMLInputElement} */ (event.target).value;

@@ -348,6 +348,8 @@ export interface VerifyAllInput {
 
 export interface Verification {
   readonly addresses: readonly ObservedAddress[];
+  /** There may be others besides; absent for no. */
+  readonly isPartial?: true;
 }
 
 /** A Kubernetes object as jobs and projections name it. */

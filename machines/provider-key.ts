@@ -13,6 +13,9 @@ export const accountOfList = (name: string): string => (familyOfList(name) === 6
 
 export const familyOfList = (name: string): Family => (name.endsWith(IPV6) ? 6 : 4);
 
+/** What is in a list, for people. */
+export const addressesOf = (list: string): string => `the ${familyOfList(list) === 6 ? 'IPv6 ' : ''}addresses of ${accountOfList(list)}`;
+
 /** The cloud of a provider's key. */
 export const cloudOf = (key: string): string => key.split('@', 1)[0] ?? key;
 

@@ -15,11 +15,11 @@ import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
 import {
   addressProblem,
+  addressStatus,
   busyOf,
   creationProblem,
   degraded,
   type PoolCondition,
-  poolStatus,
   progressing,
   unverifiedProblem,
   verified,
@@ -57,7 +57,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Everything but the conditions: what people look for, and what a rebuild needs when the records are lost. Absent fields are nothing. */
 export function routedIPStatus(view: RoutedIPView): Fields {
   const { context } = view;
-  const { ips, nodeErrors, observedGeneration, lastAssignmentTime, term, pendingCreate } = poolStatus(view);
+  const { ips, nodeErrors, observedGeneration, lastAssignmentTime, term, pendingCreate } = addressStatus(view);
   const found = only(view);
   const entry = found ? ips[found.address] : undefined;
   // What it does not take it has not got: a rebuild would have it for good.

@@ -53,6 +53,12 @@ export interface PoolStatus {
 
 /** Everything of a pool's status but its conditions: FLIPOP's fields, and what a rebuild needs when the records are lost. */
 export function poolStatus(view: PoolView): PoolStatus {
+  const error = errorIn(view);
+  return { ...addressStatus(view), ...(error !== null && { error }) };
+}
+
+/** The same without what is wrong, which costs a look at all nodes. */
+export function addressStatus(view: PoolView): Omit<PoolStatus, 'error'> {
   const { context } = view;
   const goal = new Set<string>(wanted(context));
   const ips = Object.fromEntries(
@@ -63,7 +69,6 @@ export function poolStatus(view: PoolView): PoolStatus {
     ([address, member]) => !ips[address] && (isUnderWay(member) || (isPaused(context) && !member.retiring)),
   );
   for (const [address] of kept) ips[address] = ipStatus(view, address);
-  const error = poolError(context);
   const { intent } = context.acquiring;
   const provider = createdAt(context);
   return {
@@ -73,7 +78,6 @@ export function poolStatus(view: PoolView): PoolStatus {
       .map(([name]) => name)
       .sort(),
     activeIPs: Object.values(ips).filter(({ state, held }) => state === 'active' && !held).length,
-    ...(error !== null && { error }),
     observedGeneration: context.generation,
     ...(context.lastAssignmentAt !== null && { lastAssignmentTime: stamp(context.lastAssignmentAt) }),
     term: view.term,
@@ -155,7 +159,12 @@ export function ipState({ state, context }: AddressView): IPState {
   }
 }
 
-/** What keeps the whole pool from working, in FLIPOP's words where it has some; null for nothing. */
+/** What is wrong with the pool, in FLIPOP's words where it has some: under its definitions there are no conditions. Null for nothing, and for a record that is not
+ *  written, since addresses serve all the same. */
+const errorIn = (view: PoolView): string | null =>
+  poolError(view.context) ?? (ownProblem(view) ?? unverifiedProblem(view))?.message ?? null;
+
+/** What FLIPOP has words for; null for nothing. */
 export function poolError({ error, acquiring }: PoolContext): string | null {
   if (error !== null) return error;
   if (acquiring.unclear.length > 0) {
@@ -211,7 +220,10 @@ export const verified = <C extends Omit<PoolCondition, 'type'>>({ unverified }: 
     ? { ...condition, status: 'Unknown', reason: 'Unverified', message: `${condition.message}, as far as is known: ${unverified}` }
     : condition;
 
-function problemOf(view: PoolView): Finding | null {
+const problemOf = (view: PoolView): Finding | null =>
+  ownProblem(view) ?? (view.recordSet && recordSetProblem(view.recordSet)) ?? unverifiedProblem(view);
+
+function ownProblem(view: PoolView): Finding | null {
   const { context } = view;
   if (context.error !== null) return { reason: context.errorReason ?? 'InvalidSpec', message: context.error };
   return (
@@ -222,9 +234,7 @@ function problemOf(view: PoolView): Finding | null {
     refused(view) ??
     contention(view) ??
     adoptionProblem(view) ??
-    waitingProblem(view) ??
-    (view.recordSet && recordSetProblem(view.recordSet)) ??
-    unverifiedProblem(view)
+    waitingProblem(view)
   );
 }
 

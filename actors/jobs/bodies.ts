@@ -1,5 +1,5 @@
-import type { ProviderJobName } from '../../machines/jobs.ts';
-import { ProviderError } from '../errors.ts';
+import type { ProviderJobName, Verification } from '../../machines/jobs.ts';
+import { PartialList, ProviderError } from '../errors.ts';
 import type { Provider } from '../ports/provider.ts';
 import { announce } from './announce.ts';
 import { assign } from './assign.ts';
@@ -45,6 +45,12 @@ const publish: JobBody<'publish'> = async (context) => {
   return done(await writer.appendAddress(input.owner, input.address));
 };
 
+/** What a partial list shows. @throws any other error */
+export function shownAtLeast(error: unknown): Verification {
+  if (error instanceof PartialList) return { addresses: error.addresses, isPartial: true };
+  throw error;
+}
+
 /** Every durable job that is a provider's, as its API does it. */
 export const jobBodies: JobBodies = {
   find,
@@ -61,8 +67,10 @@ export const jobBodies: JobBodies = {
   publish,
   announce,
   release,
-  verifyAll: async (context) =>
-    done({ addresses: await context.provider.listRoutedIPs({ ...read(context, 'verify'), family: context.input.family ?? 4 }) }),
+  verifyAll: async (context) => {
+    const list = context.provider.listRoutedIPs({ ...read(context, 'verify'), family: context.input.family ?? 4 });
+    return done(await list.then((addresses) => ({ addresses }), shownAtLeast));
+  },
 };
 
 /** How the job is done at this provider: by its API, or by Jobs where they stand in for it; addresses of an IPGroup are reserved there. */

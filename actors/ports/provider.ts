@@ -79,7 +79,7 @@ export interface Provider {
   readonly jobs?: JobDriver;
   /** What the provider reports now. @throws NotFound */
   findRoutedIP(address: Address, call: Call): Promise<ObservedAddress>;
-  /** All addresses of the token of one family, complete or an error: a page that failed or came back cut is an error. */
+  /** All addresses of the token of one family, complete or an error: a page that failed is an error. @throws PartialList when fewer came than there are, or they changed meanwhile */
   listRoutedIPs(call: ListCall): Promise<readonly ObservedAddress[]>;
   /** Whether the machine behind a node still exists. */
   findNode(providerID: ProviderID, call: Call): Promise<'present' | 'gone'>;

@@ -1,9 +1,10 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { PartialList, ProviderError } from '../../actors/errors.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import { familyOf } from '../../machines/address.ts';
 import type { Address, ObservedAddress, ProviderID } from '../../machines/types.ts';
 import { fields, unreadable } from '../http/read.ts';
 import { type AddressCalls, ApiRefusal, type RequestLayer, reservedIPCalls } from './gaps.ts';
+import { CutList } from './paging.ts';
 import { dropletIdOf, type ObservedDroplet, observedAction, observedAddress, observedDroplet } from './read.ts';
 import { reservedIPv6Calls } from './reserved-ipv6.ts';
 
@@ -48,7 +49,7 @@ export function addressVerbs(layer: RequestLayer, api: AddressAPI): AddressVerbs
     findRoutedIP: (address, call) => verb(`find ${address}`, call, () => found(callsFor(address), address)),
     listRoutedIPs: (call) =>
       verb('list addresses', call, async () => {
-        return distinct(await (call.family === 4 ? four : six).list());
+        return distinct(await (call.family === 4 ? four : six).list().catch(partial));
       }),
     findNode: (providerID, call) =>
       verb(`find ${providerID}`, call, async () => {
@@ -87,10 +88,17 @@ async function orNull(read: Promise<unknown>): Promise<unknown> {
   }
 }
 
+function partial(cause: unknown): never {
+  if (cause instanceof CutList)
+    throw new PartialList(`list addresses: ${cause.message}`, cause.shown as readonly ObservedAddress[], { cause });
+  throw cause;
+}
+
 /** An address shown on two pages means that the list changed while it was read. */
-function distinct<T extends { readonly address: Address }>(observed: readonly T[]): readonly T[] {
-  if (new Set(observed.map(({ address }) => address)).size === observed.length) return observed;
-  throw new ProviderError('Unavailable', 'list addresses: the list changed while it was read');
+function distinct(observed: readonly ObservedAddress[]): readonly ObservedAddress[] {
+  const distinct = new Map(observed.map((each) => [each.address, each]));
+  if (distinct.size === observed.length) return observed;
+  throw new PartialList('list addresses: the list changed while it was read', [...distinct.values()]);
 }
 
 /** The creation took effect: an answer that cannot be read leaves open which address it made. */

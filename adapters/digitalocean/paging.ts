@@ -1,5 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
-import { fields, items, total as totalIn } from '../http/read.ts';
+import { type Fields, fieldsOf, isFields } from '../../machines/types.ts';
+import { fields, items, MOST_ITEMS, total as totalIn } from '../http/read.ts';
 
 /** The most that the API gives. */
 const MOST_PER_PAGE = 200;
@@ -36,9 +37,20 @@ interface Wanted<T> {
   readonly read: (item: unknown) => T;
 }
 
+/** A list has fewer items than it says, or the same one twice: what it shows is there, and what it does not show may be there, too. */
+export class CutList<T> extends ProviderError {
+  readonly shown: readonly T[];
+
+  constructor(message: string, shown: readonly T[]) {
+    super('Unavailable', message);
+    this.name = 'CutList';
+    this.shown = shown;
+  }
+}
+
 /**
- * Every item of a list. Pages are compared with `meta.total`: a list that came back cut, or changed while it was read, is an error. After each page
- * `onPage` is told how many are left to be read.
+ * Every item of a list. Pages follow one another as long as `links.pages` has a next one; of an API without links, until as many items were shown as `meta.total` says. After each page
+ * `onPage` is told how many are left to be read. @throws CutList when fewer were shown than that in the end
  */
 export async function readPages<T>(
   { get, path, key, query, perPage, read }: Wanted<T>,
@@ -52,10 +64,14 @@ export async function readPages<T>(
     const total = totalIn(fields(body.meta, 'total').total);
     // At once: an address comes with its whole droplet, 5 KB each.
     all.push(...found.map(read));
-    if (all.length !== total && (found.length < perPage || all.length > total)) {
-      throw new ProviderError('Unavailable', `list ${key}: ${all.length} of ${total} were shown`);
-    }
     await onPage(pagesFor(total, perPage) - page);
-    if (all.length === total) return all;
+    if (found.length > 0 && all.length <= MOST_ITEMS && (hasNext(body) ?? (found.length === perPage && all.length < total))) continue;
+    if (all.length < total) throw new CutList(`list ${key}: ${all.length} of ${total} were shown`, all);
+    return all;
   }
+}
+
+/** Undefined for an API that says nothing of pages. Where they are is not taken from it: the token is for this host. */
+function hasNext({ links }: Fields): boolean | undefined {
+  return isFields(links) ? typeof fieldsOf(links.pages).next === 'string' : undefined;
 }

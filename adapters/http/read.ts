@@ -35,7 +35,7 @@ export function text(value: unknown, what: string): string {
 }
 
 /** Of more items no list is read: what names a total beyond that is mistaken, and its pages would be paid for. */
-const MOST_ITEMS = 100_000;
+export const MOST_ITEMS = 100_000;
 
 export function total(value: unknown): number {
   const count = integer(value, 'total');

@@ -183,7 +183,7 @@ export interface Toleration {
 
 /** What the operator observed and did. */
 export interface FloatingIPPoolStatus {
-  /** Validation or creation error of the whole pool; absent when there is none. */
+  /** What is wrong with the pool or one of its addresses, in FLIPOP's words where it has some; absent when nothing is. */
   readonly error?: string;
   /** State of each address, by address. */
   readonly ips?: Readonly<Record<string, IPStatus>>;

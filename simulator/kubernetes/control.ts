@@ -52,6 +52,7 @@ const ACTIONS: Readonly<Record<string, (faults: Faults, body: JsonObject) => num
   truncateLists: (faults, body) => void faults.truncateLists(text(body, 'resource'), number(body, 'count', 1)),
   expireContinue: (faults, body) => void faults.expireContinue(text(body, 'resource'), number(body, 'count', 1)),
   emptyLists: (faults, body) => void faults.emptyLists(text(body, 'resource'), number(body, 'count', 1)),
+  failWebhook: (faults, body) => void faults.failWebhook(text(body, 'resource') ?? '', number(body, 'count', 1)),
   delay: (faults, body) => void faults.delay(delayOf(body)),
   clear: (faults) => void faults.clear(),
 };

@@ -103,3 +103,10 @@ export const invalid = (resource: Resource, name: string, causes: readonly Cause
     causes: [...causes],
   });
 };
+
+/** What a write is answered with while a webhook of somebody does not answer, whose failurePolicy is Fail. */
+export const webhookFailed = (): ApiError => {
+  const post = 'Post "https://policy.example.svc:443/validate?timeout=10s": dial tcp 10.96.0.99:443: connect: connection refused';
+  const message = `failed calling webhook "policy.example.com": failed to call webhook: ${post}`;
+  return new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+};

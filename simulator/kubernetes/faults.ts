@@ -36,6 +36,7 @@ export class Faults {
   readonly #store: Store;
   #pending: Pending[] = [];
   #goneWatches: { resource: string | undefined; left: number }[] = [];
+  #webhooks: { resource: string; left: number }[] = [];
   #delays: Delay[] = [];
   #outage: { mode: OutageMode; until: number } | undefined;
 
@@ -108,6 +109,11 @@ export class Faults {
     this.#pending.push({ resource, fault, left: count });
   }
 
+  /** The next `count` writes of the resource (`ips`, `services/status`) are refused, as with a webhook of somebody that does not answer and whose failurePolicy is Fail. */
+  failWebhook(resource: string, count = 1): void {
+    this.#webhooks.push({ resource, left: count });
+  }
+
   delay(delay: Delay): void {
     this.#delays.push({ ...delay });
   }
@@ -116,6 +122,7 @@ export class Faults {
   clear(): void {
     this.#pending = [];
     this.#goneWatches = [];
+    this.#webhooks = [];
     this.#delays = [];
     this.#outage = undefined;
   }
@@ -147,6 +154,15 @@ export class Faults {
     found.left -= 1;
     this.#pending = this.#pending.filter((pending) => pending.left > 0);
     return found.fault;
+  }
+
+  /** For the server: whether a webhook refuses a write of the resource. */
+  takeWebhookFailure(resource: string): boolean {
+    const found = this.#webhooks.find((webhook) => webhook.resource === resource);
+    if (!found) return false;
+    found.left -= 1;
+    this.#webhooks = this.#webhooks.filter((webhook) => webhook.left > 0);
+    return true;
   }
 
   /** For the server: whether a starting watch is to be refused with 410. */

@@ -1,5 +1,5 @@
 import { type Call, type Handling, jsonReply, type Reply, requiredBody } from './calls.ts';
-import { methodNotAllowed } from './errors.ts';
+import { methodNotAllowed, webhookFailed } from './errors.ts';
 import { get, isWatch, list, watch } from './reading.ts';
 import { review } from './reviews.ts';
 import { act } from './subresources.ts';
@@ -36,4 +36,9 @@ const handlerOf = ({ target, method }: Call): Handler => {
 };
 
 /** The answer to a request to a resource; undefined when the response has been taken over by a stream or a fault. @throws ApiError for every refusal. */
-export const handle = (handling: Handling, call: Call): Reply | undefined => handlerOf(call)(handling, call);
+export const handle = (handling: Handling, call: Call): Reply | undefined => {
+  const { resource, subresource } = call.target;
+  const written = subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`;
+  if (call.method !== 'GET' && handling.faults.takeWebhookFailure(written)) throw webhookFailed();
+  return handlerOf(call)(handling, call);
+};

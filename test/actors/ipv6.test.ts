@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest';
+import { PartialList, ProviderError } from '../../actors/errors.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { test } from '../support/sound.ts';
-import { node, type World } from '../support/world.ts';
+import { node, type OperatorProcess, PROVIDER, type World } from '../support/world.ts';
 
 const FOUR = '203.0.113.7';
 const SIX = '2001:db8::6';
@@ -9,14 +10,14 @@ const SEVEN = '2001:db8::7';
 const facts = { ipv6: true };
 
 /** Both families on one node: the pools `four` and `six`, active on node a; b is spare. */
-async function bothOn(world: World): Promise<{ readonly four: ObjectRef; readonly six: ObjectRef }> {
+async function bothOn(world: World): Promise<{ readonly four: ObjectRef; readonly six: ObjectRef; readonly first: OperatorProcess }> {
   world.nodes(node('a'), node('b'));
   for (const address of [FOUR, SIX]) world.address(address, 'a');
   const refs = { four: world.pool('four', { ips: [FOUR] }), six: world.pool('six', { ips: [SIX] }) };
-  await world.start();
+  const first = await world.start();
   await world.untilStates(refs.four, { [FOUR]: 'active' });
   await world.untilStates(refs.six, { [SIX]: 'active' });
-  return refs;
+  return { ...refs, first };
 }
 
 const annotated = ({ cluster }: World) => ({ four: cluster.annotations(4), six: cluster.annotations(6) });
@@ -212,7 +213,7 @@ describe('an address of which the provider shows no lock', () => {
 });
 
 describe('lists', () => {
-  test('of a verification are of both families; what is waited for is read from its own', async ({ open }) => {
+  test('of a verification are each of a family; what is waited for is read from its own', async ({ open }) => {
     const world = open({ facts, provider: { actionMs: 3_000 } });
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
     world.nodes(...names.map((name) => node(name)));
@@ -230,8 +231,87 @@ describe('lists', () => {
     const waited = lists().slice(before);
     expect(waited.length).toBeGreaterThan(0);
     expect(waited.filter(([family]) => family !== 6)).toEqual([]);
+    const verified = lists().length;
     await world.clock.advance(300_000);
-    expect(lists().at(-1)).toEqual([]);
+    expect(lists().slice(verified).flat().sort()).toEqual([4, 6]);
+  });
+
+  test('of IPv6 addresses are read while a pool has one, and no longer', async ({ open }) => {
+    const world = open({ facts });
+    const { six } = await bothOn(world);
+    const sixes = () => world.provider.calls.filter(({ verb, args }) => verb === 'listRoutedIPs' && args[0] === 6).length;
+    await world.clock.advance(660_000);
+    expect(sixes()).toBeGreaterThan(2);
+    world.cluster.removePool(six);
+    await world.clock.advance(360_000);
+    const before = sixes();
+    await world.clock.advance(1_200_000);
+    expect(sixes()).toBe(before);
+    world.pool('again', { ips: [SIX] });
+    await world.clock.advance(60_000);
+    expect(sixes()).toBe(before + 2);
+  });
+
+  test('of IPv6 addresses that cannot be read hold up no IPv4 address, also under a new leader, and say so where they are wanted', async ({
+    open,
+  }) => {
+    const world = open({ facts });
+    const { six, four, first } = await bothOn(world);
+    let isDown = true;
+    world.begins = (process) => {
+      const standing = process.providers.all[PROVIDER];
+      const { provider } = standing ?? {};
+      if (!standing || !provider) throw new Error('there is no provider');
+      const listRoutedIPs: typeof provider.listRoutedIPs = (call) =>
+        call.family === 6 && isDown ? Promise.reject(new ProviderError('Unavailable', 'list: 503')) : provider.listRoutedIPs(call);
+      process.providers.set(PROVIDER, { ...standing, provider: { ...provider, listRoutedIPs } });
+    };
+    first.kill();
+    const process = await world.start();
+    await world.clock.advance(20_000);
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.untilOn(FOUR, 'b', 8_000);
+    await world.untilStates(four, { [FOUR]: 'active' });
+    expect(world.cluster.conditions(six).find(({ type }) => type === 'Ready')).toMatchObject({
+      status: 'Unknown',
+      reason: 'ProviderUnread',
+      message: expect.stringContaining('the IPv6 addresses of digitalocean could not be read yet: list: 503'),
+    });
+    expect(Object.values(process.supervisor.unreadProviders())).toEqual([expect.stringContaining('the IPv6 addresses of digitalocean')]);
+    expect(world.holderOf(SIX)).toBe('a');
+    isDown = false;
+    await world.untilOn(SIX, 'b', 15_000);
+    expect(process.supervisor.unreadProviders()).toEqual({});
+  });
+
+  test('that show less than there is take nothing away: what they do not show is looked at, and nothing is created', async ({ open }) => {
+    const world = open({ facts });
+    const { four, first } = await bothOn(world);
+    const shown = world.address('203.0.113.8', 'c');
+    world.begins = (process) => {
+      const standing = process.providers.all[PROVIDER];
+      const { provider } = standing ?? {};
+      if (!standing || !provider) throw new Error('there is no provider');
+      const listRoutedIPs: typeof provider.listRoutedIPs = async (call) => {
+        const all = await provider.listRoutedIPs(call);
+        throw new PartialList(
+          'list: 1 of 3 were shown',
+          all.filter(({ address }) => address === shown),
+        );
+      };
+      process.providers.set(PROVIDER, { ...standing, provider: { ...provider, listRoutedIPs } });
+    };
+    first.kill();
+    await world.start();
+    await world.clock.advance(40_000);
+    expect([world.status(four).activeIPs, world.assigns().length]).toEqual([1, 0]);
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.untilOn(FOUR, 'b', 8_000);
+    await world.untilStates(four, { [FOUR]: 'active' });
+    world.pool('lacking', { desiredIPs: 1 });
+    await world.clock.advance(700_000);
+    expect(world.provider.writes().filter(({ verb }) => verb === 'createRoutedIP')).toEqual([]);
+    expect(world.status(four).activeIPs).toBe(1);
   });
 });
 

@@ -149,6 +149,7 @@ describe('the record set of a pool', () => {
     await world.clock.runUntil(() => condition(ref, 'Degraded')?.status === 'True', 30_000);
     expect(condition(ref, 'Degraded')?.message).toContain('unknown.example');
     expect([world.states(ref), condition(ref, 'Ready')?.status]).toEqual([{ [A]: 'active' }, 'True']);
+    expect(world.status(ref)).not.toHaveProperty('error');
     const told = world.cluster.projections.flatMap(({ events }) => events).filter(({ type }) => type === 'Warning');
     expect(told.map(({ message }) => message).join()).toContain('unknown.example');
   });

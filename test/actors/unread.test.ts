@@ -21,6 +21,13 @@ const conditions = (world: RoutedWorld, ref: Parameters<RoutedWorld['status']>[0
     .map(({ type, status, reason }) => `${type} ${status} ${reason}`)
     .sort();
 
+/** Events that say it, by kind. */
+const told = (world: RoutedWorld) =>
+  world.cluster.announced
+    .filter(({ event }) => event.reason === 'ProviderUnread')
+    .map(({ about, event }) => [about.kind, event.message])
+    .sort();
+
 test('a token that is refused on the first day is told by pool, RoutedIP and class, and is forgotten once another one is good', async ({
   open,
 }) => {
@@ -35,8 +42,10 @@ test('a token that is refused on the first day is told by pool, RoutedIP and cla
   }
   expect(conditions(world, policy)).toEqual(['Ready Unknown ProviderUnread']);
   expect(world.messageOf(policy)).toEqual(WHY);
-  const events = world.cluster.announced.filter(({ event }) => event.reason === 'ProviderUnread');
-  expect(events.map(({ about, event }) => [about.kind, event.message])).toEqual([['FloatingIPPool', WHY]]);
+  expect(told(world)).toEqual([
+    ['ClusterRoutedIPClass', WHY],
+    ['FloatingIPPool', WHY],
+  ]);
   expect(process.supervisor.unreadProviders()).toEqual({ [PROVIDER]: WHY });
 
   world.provider.faults.clear();
@@ -48,26 +57,49 @@ test('a token that is refused on the first day is told by pool, RoutedIP and cla
   expect([world.status(pool).error, world.status(rip).error, process.supervisor.unreadProviders()]).toEqual([undefined, undefined, {}]);
 });
 
+test('an account that has RoutedIPs alone is told by one Event of its class, when it has not been read for ten seconds, whatever each try says', async ({
+  open,
+}) => {
+  const world = open();
+  world.setNode(node('a'), node('b'));
+  world.setWeb('shop', ['a']);
+  world.setWeb('cart', ['b']);
+  world.setClass();
+  const rips = [world.setRoutedIP('shop'), world.setRoutedIP('cart')];
+  world.provider.faults.next('listRoutedIPs', REFUSED);
+  const first = await world.leader();
+  for (const rip of rips) await world.stable(rip);
+  expect(told(world)).toEqual([]);
+  first.kill();
+  for (const message of ['401 Unable to authenticate you', '503 try again'])
+    for (let i = 0; i < 50; i += 1) world.provider.faults.next('listRoutedIPs', { ...REFUSED, message: `${message}: request ${i}` });
+  await world.leader();
+  await world.clock.advance(10 * MINUTE);
+  expect(told(world)).toEqual([['ClusterRoutedIPClass', WHY]]);
+});
+
 test('an account that cannot be read counts from the first try or verification that fails to the next that does not', async ({ open }) => {
   const world = open();
   const { pool } = prepared(world);
   const unread = () => Object.fromEntries(process.supervisor.unreadAccounts());
+  const notice = () => Object.values(process.supervisor.unreadProviders());
   world.provider.faults.always('listRoutedIPs', REFUSED);
   const process = await world.start();
   await world.clock.advance(5 * SECOND);
   expect(unread()).toEqual({ [PROVIDER]: 1 });
   world.provider.faults.clear();
   await world.untilStates(pool, { [A]: 'active' });
-  expect(unread()).toEqual({ [PROVIDER]: 0 });
+  expect([unread(), notice()]).toEqual([{ [PROVIDER]: 0 }, []]);
 
   world.provider.faults.always('listRoutedIPs', { kind: 'refuse', error: 'Unavailable' });
   await world.clock.runUntil(() => unread()[PROVIDER] === 1, 2 * world.settings.verifyEveryMs);
   expect(world.reasonOf(pool)).toBe('AllActive');
+  expect(notice()).toEqual([expect.stringMatching(/^the addresses of \w+ could not be read when that was last tried: ./)]);
   await world.clock.advance(world.settings.verifyEveryMs - SECOND);
   expect(unread()).toEqual({ [PROVIDER]: 1 });
   world.provider.faults.clear();
   await world.clock.advance(2 * SECOND);
-  expect(unread()).toEqual({ [PROVIDER]: 0 });
+  expect([unread(), notice()]).toEqual([{ [PROVIDER]: 0 }, []]);
   const { supervisor } = await world.start();
   expect([...supervisor.unreadAccounts()]).toEqual([]);
 });

@@ -1,8 +1,9 @@
 import { describe, expect } from 'vitest';
+import type { Supervisor } from '../../actors/supervisor.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
-import { node, providerIDOf, type World } from '../support/world.ts';
+import { node, PROVIDER, providerIDOf, type World } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld } from './routed-world.ts';
 
@@ -18,18 +19,18 @@ const ready = (world: World, ref: ObjectRef) => {
 const lists = (world: World): number => world.provider.calls.filter(({ verb }) => verb === 'listRoutedIPs').length;
 
 /** A RoutedIP on `a` and a pool whose address is on `b`, both of one account. */
-async function serving(world: RoutedWorld): Promise<{ rip: ObjectRef; pool: ObjectRef }> {
-  world.setClass();
+async function serving(world: RoutedWorld): Promise<{ policy: ObjectRef; rip: ObjectRef; pool: ObjectRef; supervisor: Supervisor }> {
+  const policy = world.setClass();
   world.setNode(node('a'), node('b', { labels: { pool: 'pools' } }));
   world.setWeb('shop', ['a']);
   world.address(A, 'b');
   const rip = world.setRoutedIP('shop');
   const pool = world.pool('ingress', { ips: [A], match: { nodeLabel: 'pool=pools' } });
-  await world.leader();
+  const { supervisor } = await world.leader();
   await world.stable(rip, 'a');
   await world.untilStates(pool, { [A]: 'active' });
   await world.clock.advance(20_000);
-  return { rip, pool };
+  return { policy, rip, pool, supervisor };
 }
 
 /** Lets that many verifications fail. */
@@ -78,6 +79,38 @@ describe('addresses that nobody can verify', () => {
     ]);
     expect([world.reasonOf(rip, 'Degraded'), world.reasonOf(pool, 'Degraded')]).toEqual(['Unverified', 'Unverified']);
   });
+
+  test.for([
+    ['a token that is refused', 1, 'Unauthorized', 'the provider refuses the token: request '],
+    ['the third verification that fails', 3, 'Unavailable', '3 verifications in a row could not be made, the last one: request '],
+  ] as const)(
+    'are told after %s by /readyz, by their class, and by one Event of it, until they can be verified',
+    async ([_, times, error, why], { open }) => {
+      const world = open();
+      const { policy, rip, supervisor } = await serving(world);
+      const message = expect.stringContaining(`the addresses of ${PROVIDER} cannot be verified: ${why}`);
+      const events = () => world.cluster.announced.filter(({ about }) => about.uid === policy.uid).map(({ event }) => event);
+      let requests = 0;
+      // No provider says the same twice.
+      const failed = async (count: number): Promise<void> => {
+        for (let i = 0; i < count; i += 1) await fail(world, 1, { kind: 'refuse', error, message: `request ${++requests} failed` });
+      };
+      expect([ready(world, policy).status, supervisor.unreadProviders(), events()]).toEqual(['True', {}, []]);
+      await failed(times);
+      expect(ready(world, policy)).toEqual({ status: 'Unknown', reason: 'Unverified', message });
+      expect(supervisor.unreadProviders()).toEqual({ [PROVIDER]: message });
+      await failed(2);
+      const told = { type: 'Warning', action: 'Serve', reason: 'Unverified', message };
+      expect(events()).toEqual([told]);
+
+      world.provider.faults.clear();
+      await world.clock.runUntil(() => ready(world, rip).status === 'True', VERIFIED);
+      await world.clock.runUntil(() => ready(world, policy).status === 'True', 2000);
+      expect(supervisor.unreadProviders()).toEqual({});
+      await failed(times);
+      expect(events()).toEqual([told, told]);
+    },
+  );
 
   test('are Ready again with the next verification', async ({ open }) => {
     const world = open();

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { PartialList } from '../../actors/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
 import { createCloudflareProvider } from '../../adapters/cloudflare/provider.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
@@ -108,6 +109,42 @@ describe('an answer', () => {
       expect(ms).toBeGreaterThan(500_000);
       expect(ms).toBeLessThan(602_000);
     }
+  });
+});
+
+describe('a list', () => {
+  const shown = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ ip: `203.0.113.${n}`, region: { slug: 'nyc3' }, droplet: null }));
+  const list = (provider: Awaited<ReturnType<typeof answering>>['digitalocean']) => provider.listRoutedIPs({ ...read, family: 4 });
+
+  test('goes on as long as the answer has a next page, whatever total it names', async () => {
+    const { digitalocean } = await answering((path, response) =>
+      json(response, {
+        reserved_ips: [shown(2)[/[?&]page=2/.test(path) ? 1 : 0]],
+        links: /[?&]page=2/.test(path) ? { pages: { prev: 'x' } } : { pages: { next: 'x' } },
+        meta: { total: 1 },
+      }),
+    );
+    expect(await list(digitalocean)).toHaveLength(2);
+  });
+
+  test('of more than its total, as in a published example, is whole; of fewer it is partial, and shows what is there', async () => {
+    const answers = { total: 1 };
+    const { digitalocean } = await answering((_, response) => json(response, { reserved_ips: shown(2), links: {}, meta: answers }));
+    expect(await list(digitalocean)).toHaveLength(2);
+    answers.total = 3;
+    expect(await failure(list(digitalocean))).toMatchObject({
+      name: 'PartialList',
+      kind: 'Unavailable',
+      addresses: [{ address: '203.0.113.0' }, { address: '203.0.113.1' }],
+    });
+  });
+
+  test('that shows an address on two pages is partial', async () => {
+    const { digitalocean } = await answering((_, response) =>
+      json(response, { reserved_ips: [...shown(2), ...shown(1)], links: {}, meta: { total: 3 } }),
+    );
+    expect(((await failure(list(digitalocean))) as PartialList).addresses).toHaveLength(2);
   });
 });
 

@@ -130,6 +130,18 @@ describe('the page of the inventory', () => {
     await shows('#notice', 'The leader is routedip-operator-1_x. To see them: kubectl port-forward pod/routedip-operator-1 8081');
   });
 
+  test('says above everything that the operator only observes, and no more once it acts', async () => {
+    world.inventory = taken(account('digitalocean', OWN));
+    world.leadership = { ...world.leadership, observes: true };
+    await show();
+    await shows('#observes', 'Only observes: nothing is changed at any provider or in the cluster.');
+    const { observes: _, ...acting } = world.leadership;
+    world.leadership = acting;
+    await page.reload();
+    await shows('.account', 'orphan');
+    expect(await page.locator('#observes').isHidden()).toBe(true);
+  });
+
   test('shows what has changed by itself, and when it has lost the operator', async () => {
     world.inventory = taken(account('digitalocean', OWN));
     await show();

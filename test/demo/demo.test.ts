@@ -95,6 +95,10 @@ describe('the demo', () => {
     for (const step of ['NotReady accepted', 'assign received', 'action finished', '`active` in the status', 'annotation moved'])
       expect(summary).toContainEqual(expect.stringMatching(new RegExp(`^ {2}${step}.* m?s$`)));
     expect(summary).toContainEqual(expect.stringContaining('1 assign for the failover, none for the node that came back'));
+    const trace = lines.slice(lines.indexOf('Its trace, as a collector of OpenTelemetry gets it') + 1);
+    const parts = trace.slice(0, trace.indexOf('')).map((line) => /^ {2}(\w.*?) +[.=]{32} +[\d.]+ m?s$/.exec(line)?.[1]);
+    // The job is run again until the provider has ended its action.
+    expect([...new Set(parts)]).toEqual(['failover', 'elect', 'queue assign', 'run assign', 'confirm', 'show']);
     const name = 'www\\.example\\.com';
     expect(lines).toContainEqual(
       expect.stringMatching(new RegExp(`${name} lists 203\\.0\\.113\\.1, 203\\.0\\.113\\.2, 203\\.0\\.113\\.3$`)),

@@ -104,8 +104,8 @@ export const inputScenarios = (current: () => Names) =>
       await names.start();
       await names.apply(SAMPLE);
       await stage.until('it is taken', async () => (await stage.getPool('ingress-pool')).status?.observedGeneration === 1);
-      const { spec, status } = await stage.getPool('ingress-pool');
-      expect(status?.error).toBeUndefined();
+      const { spec } = await stage.getPool('ingress-pool');
+      expect((await names.poolDegraded('ingress-pool'))?.reason).not.toBe('InvalidSpec');
       expect(spec).toMatchObject({
         recoveryGraceSeconds: 30,
         drainPolicy: 'OnCordon',

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import type { Operator } from '../support/operator.ts';
+import { plugin } from '../support/plugin.ts';
 import { textsIn } from '../support/redis-texts.ts';
 import { CLOUDFLARE_TOKEN, type Names, named } from './named.ts';
 
@@ -7,7 +9,7 @@ const FIRST = 'dop_v1_first_0123456789abcdef';
 const SECOND = 'dop_v1_second_fedcba9876543210';
 const NAMESPACE = 'routedip-operator';
 const SECRET = { apiVersion: 'v1', kind: 'Secret', namespace: NAMESPACE, name: 'own-tokens' };
-const A = '203.0.113.1';
+const [A, B] = ['203.0.113.1', '203.0.113.2'];
 
 const dataOf = (tokens: Readonly<Record<string, string>>): JsonObject =>
   Object.fromEntries(Object.entries(tokens).map(([key, token]) => [key, Buffer.from(token).toString('base64')]));
@@ -43,6 +45,12 @@ export const ownTokenScenarios = () =>
         const on = await stage.activeOn('ingress', A);
         return on !== null && (node === undefined || on === node);
       });
+    /** Lines about providers of /readyz, which is ready all the same. */
+    const noticesOf = async (operator: Operator): Promise<readonly string[]> => {
+      const { status, text } = await operator.metrics('/readyz');
+      expect([status, text]).toEqual([200, expect.stringMatching(/^ok$/m)]);
+      return text.split('\n').filter((line) => line.startsWith('providers: '));
+    };
 
     /** A pool with one address on two nodes. */
     async function opened(): Promise<Names> {
@@ -57,15 +65,32 @@ export const ownTokenScenarios = () =>
     test('are waited for, a wrong one is told, and the right one serves at once', async () => {
       const names = await opened();
       const { stage } = names;
-      await start(names);
+      const operator = await start(names);
       await stage.until('what is missing is told', async () =>
         Boolean((await names.poolDegraded('ingress'))?.message.includes('Secret routedip-operator/own-tokens is not there')),
       );
+      expect(await noticesOf(operator)).toEqual([]);
       await create(names, { DIGITALOCEAN_ACCESS_TOKEN: SECOND });
-      await stage.until('the refusal is told', async () => (await names.poolDegraded('ingress'))?.reason === 'ProviderUnread');
+      const refusal = 'the addresses of digitalocean could not be read yet: ';
+      await stage.until('/readyz tells of the refusal', async () => (await noticesOf(operator)).length > 0);
+      expect(await noticesOf(operator)).toEqual([expect.stringMatching(`^providers: ${refusal}.*401`)]);
+      stage.cloud.addReservedIP({ region: 'nyc3', ip: B });
+      await stage.pool('later', { ips: [B] });
+      for (const pool of ['ingress', 'later'])
+        await stage.until(`${pool} says so, too`, async () => (await names.poolDegraded(pool))?.reason === 'ProviderUnread');
+      await stage.until('the one that was created meanwhile has an Event', async () =>
+        (await names.events('later')).some((said) => said.startsWith(`ProviderUnread: ${refusal}`)),
+      );
+      const { stdout } = await plugin(stage.target.adminKubeconfig, 'status', '-A');
+      if (process.env.SHOW) console.log(stdout);
+      expect(stdout).toMatch(new RegExp(`later.*${B}.*ProviderUnread`));
+      expect(stdout).toContain(`floatingippool/later in default, ${B}: ProviderUnread: ${refusal}`);
+      expect(stdout).not.toContain('no operator has looked');
       await change(names, { DIGITALOCEAN_ACCESS_TOKEN: FIRST });
       await untilActive(names);
+      await stage.until('the other one is active', async () => (await stage.activeOn('later', B)) !== null);
       await stage.until('nothing is wrong', async () => (await names.poolDegraded('ingress'))?.reason === 'AsExpected');
+      expect(await noticesOf(operator)).toEqual([]);
     });
 
     test('are changed without a restart: the next failover is done with the new one', async () => {
@@ -123,7 +148,7 @@ export const ownTokenScenarios = () =>
       expect(stage.cloud.calls.all().filter(({ status }) => status === 401)).toEqual([]);
     });
 
-    test('stand nowhere: not in logs, metrics, statuses, Events or Redis', async () => {
+    test('stand nowhere: not in logs, metrics, /readyz, statuses, Events or Redis', async () => {
       const names = await opened();
       const { stage } = names;
       await create(names, { DIGITALOCEAN_ACCESS_TOKEN: FIRST });
@@ -131,9 +156,15 @@ export const ownTokenScenarios = () =>
       await untilActive(names);
       await change(names, { DIGITALOCEAN_ACCESS_TOKEN: SECOND });
       await stage.until('the refusal is told', async () => (await names.poolDegraded('ingress'))?.reason !== 'AsExpected');
+      await stage.until('it is in /readyz, too', async () =>
+        (await noticesOf(operator)).some((line) =>
+          line.startsWith('providers: the addresses of digitalocean cannot be verified: the provider refuses the token: '),
+        ),
+      );
       const shown = {
         logs: `${JSON.stringify(operator.log)}${operator.noise.join('\n')}`,
         metrics: (await operator.metrics()).text,
+        readyz: (await operator.metrics('/readyz')).text,
         status: JSON.stringify(await stage.getPool('ingress')),
         events: JSON.stringify(await names.events('ingress')),
         redis: await textsIn(stage.redis),

@@ -130,3 +130,30 @@ test('an operator whose collector is away goes on, and ends as asked', async () 
   expect(await operator.stop()).toBe(0);
   expect(operator.noise).toEqual([]);
 });
+
+/** Preloaded into the process: has it say which modules of OpenTelemetry it loads. */
+const TELLS_LOADED = `import { registerHooks } from 'node:module';
+registerHooks({
+  resolve: (specifier, context, next) => {
+    const found = next(specifier, context);
+    if (found.url.includes('/@opentelemetry/')) process.stdout.write(JSON.stringify({ level: 'info', msg: 'loads', specifier }) + '\\n');
+    return found;
+  },
+});`;
+
+/** What an operator loads of OpenTelemetry until it is ready. */
+async function loadedWith(endpoint: string): Promise<readonly unknown[]> {
+  const operator = await stage.start({
+    isBundled: false,
+    nodeFlags: [`--import=data:text/javascript,${encodeURIComponent(TELLS_LOADED)}`],
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint },
+  });
+  await operator.ready();
+  expect(await operator.stop()).toBe(0);
+  return operator.log.filter(({ msg }) => msg === 'loads').map(({ specifier }) => specifier);
+}
+
+test('the SDK is loaded only where a collector is named', async () => {
+  expect(await loadedWith('')).toEqual([]);
+  expect(await loadedWith('http://127.0.0.1:9')).toContain('@opentelemetry/sdk-trace');
+});

@@ -28,7 +28,7 @@ test('what is shown of many issuers whose tokens are refused costs no look at al
   const { supervisor } = await world.leader();
   await world.clock.advance(30 * SECOND);
   expect(Object.keys(supervisor.unreadProviders())).toHaveLength(ISSUERS);
-  const looks = vi.spyOn(ProviderLists.prototype, 'refused');
+  const looks = vi.spyOn(ProviderLists.prototype, 'names');
   onTestFinished(() => looks.mockRestore());
   const before = world.cluster.projections.length;
   // One change of one object has all classes and issuers shown once.

@@ -77,9 +77,16 @@ describe('the conditions of a pool', () => {
       `${A} is on digitalocean://stranger, which is no node of this cluster: it is taken once it is free (adopt: unassigned)`,
     ],
     ['no node is left', view({}, waiting), 'NoEligibleNode', `no eligible node is free for ${A}`],
-  ])('say so when %s', (_, given, reason, part) => {
+    [
+      'nobody can verify them',
+      { ...view(), unverified: 'the provider refuses the token: 401' },
+      'Unverified',
+      'the provider refuses the token: 401',
+    ],
+  ])('say so when %s, and so does status.error', (_, given, reason, part) => {
     const { Degraded, Ready } = told(given);
     expect(Degraded).toEqual(['True', reason, expect.stringContaining(part)]);
+    expect(poolStatus(given).error).toContain(part);
     if (Ready?.[0] === 'False') expect(Ready).toEqual(['False', reason, expect.stringContaining(part)]);
   });
 

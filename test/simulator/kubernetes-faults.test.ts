@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { at } from '../../simulator/kubernetes/objects.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Cluster, CONFIG_MAPS, configMap, NODES, namesOf, node, startCluster, type TestWatch } from './kubernetes-support.ts';
+import { type Cluster, CONFIG_MAPS, configMap, MERGE, NODES, namesOf, node, startCluster, type TestWatch } from './kubernetes-support.ts';
 
 const withNodes = async (...names: string[]): Promise<Cluster> => {
   const cluster = await startCluster();
@@ -139,6 +139,19 @@ test('requests of one method and path can be delayed', async () => {
   await slow;
   expect(ended).toEqual(['fast', 'slow']);
   expect(performance.now() - start).toBeGreaterThan(1_995);
+});
+
+test('writes of one resource can be refused for a webhook that does not answer, and its status cannot', async () => {
+  const cluster = await withNodes('a');
+  cluster.faults.failWebhook('nodes', 2);
+  const cordon = () => cluster.send('PATCH', `${NODES}/a`, { spec: { unschedulable: true } }, MERGE);
+  expect((await cluster.send('PATCH', `${NODES}/a/status`, {}, MERGE)).code).toBe(200);
+  const { code, body } = await cordon();
+  expect([code, body.reason]).toEqual([500, 'InternalError']);
+  expect(body.message).toMatch(/^Internal error occurred: failed calling webhook "policy\.example\.com": .*connection refused$/);
+  expect((await cluster.send('GET', `${NODES}/a`)).code).toBe(200);
+  expect((await cluster.send('DELETE', `${NODES}/a`)).code).toBe(500);
+  expect((await cordon()).code).toBe(200);
 });
 
 describe('the control routes', () => {

@@ -78,9 +78,13 @@ export const describeKubectl = (running: () => Reached): void => {
     });
 
     test('shows a pool in safe hold as not Ready, with the reason', async () => {
-      await setStatus(POOL, { activeIPs: 2, ...ready('False', 'SafeHold', 'held: 1.2.3.4 on node a') });
+      await setStatus(POOL, {
+        activeIPs: 2,
+        error: '1.2.3.4 is held',
+        ...ready('False', 'SafeHold', '2 of 2 are active: 1.2.3.4 is held'),
+      });
       const [row] = rowsOf(await get('floatingippools'));
-      expect(row).toMatchObject({ DESIRED: '2', ACTIVE: '2', READY: 'False', REASON: 'SafeHold', ERROR: '' });
+      expect(row).toMatchObject({ DESIRED: '2', ACTIVE: '2', READY: 'False', REASON: 'SafeHold', ERROR: '1.2.3.4 is held' });
     });
 
     test('shows wide the message and the addresses of a pool', async () => {

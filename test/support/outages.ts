@@ -4,14 +4,14 @@ import { type Sample, samplesOf } from '../adapters/telemetry-scrape.ts';
 
 export interface Outage {
   readonly title: string;
-  /** The first one that its table names. */
-  readonly alert: string;
+  /** Whom its commands break, as the log names them: `FloatingIPPool default/ingress-pool`. Empty where it is about the operator as a whole. */
+  readonly objects: readonly string[];
+  readonly alerts: readonly string[];
   /** What the objects of these kinds say; null where nothing can be said. */
   readonly condition: OutageCondition | null;
-  /** The reason of an Event; null for none. */
-  readonly event: string | null;
-  /** Messages of the log. */
-  readonly messages: readonly string[];
+  /** Reasons of Events about the objects. */
+  readonly events: readonly string[];
+  readonly lines: readonly OutageLine[];
   readonly series: OutageSeries;
   readonly breaks: string;
   readonly ends: string;
@@ -24,10 +24,17 @@ export interface OutageCondition {
   readonly reason: string;
 }
 
-/** A series that has the value, or at least that one. */
+/** A line of the log. */
+export interface OutageLine {
+  readonly message: string;
+  /** Null for that of the condition or of an Event, where the line has one. */
+  readonly reason: string | null;
+}
+
+/** A series that has the value, has at least that one, or grows. */
 export interface OutageSeries {
   readonly sample: Sample;
-  readonly isLeast: boolean;
+  readonly relation: '==' | '>=' | 'grows';
 }
 
 const ROW = /^\| (\w+) \| (.+) \|$/gm;
@@ -48,18 +55,23 @@ function outageOf(section: string): Outage {
   const row = (name: string): string => {
     const text = rows.get(name);
     if (text === undefined) throw new Error(`${title}: its table has no row ${name}`);
-    return text;
+    return text.startsWith('none') ? '' : text;
   };
-  const [, trial] = section.split('\nTry it');
-  const [breaks, ends] = [...(trial ?? '').matchAll(BLOCK)].map(([, script = '']) => script);
+  const [, trial = ''] = section.split('\nTry it');
+  const [breaks, ends] = [...trial.matchAll(BLOCK)].map(([, script = '']) => script);
   if (breaks === undefined || ends === undefined) throw new Error(`${title}: two blocks of commands have to follow Try it`);
+  const objects = wordsIn(trial.split('\n')[0] ?? '').filter((word) => word.includes(' '));
+  const condition = row('Condition') === '' ? null : conditionOf(row('Condition'));
+  for (const kind of condition?.kinds ?? [])
+    if (!objects.some((object) => object.startsWith(`${kind} `))) throw new Error(`${title}: Try it names no ${kind}`);
   return {
     title,
-    alert: wordsIn(row('Alert'))[0] ?? '',
-    condition: row('Condition').startsWith('none: ') ? null : conditionOf(row('Condition')),
-    event: row('Event').startsWith('none, ') ? null : (wordsIn(row('Event'))[0] ?? ''),
-    messages: wordsIn(row('Log')),
-    series: seriesOf(wordsIn(row('Metric'))[0] ?? ''),
+    objects,
+    alerts: wordsIn(row('Alert')),
+    condition,
+    events: wordsIn(row('Event')),
+    lines: [...row('Log').matchAll(/`([^`]+)`(?: \(`([^`]+)`\))?/g)].map(([, message = '', reason = null]) => ({ message, reason })),
+    series: seriesOf(row('Metric')),
     breaks,
     ends,
   };
@@ -78,17 +90,23 @@ function conditionOf(text: string): OutageCondition {
 
 /** @throws Error when the text is none */
 function seriesOf(text: string): OutageSeries {
-  const [, name = '', comparison = '', value = ''] = /^(\S+) (==|>=) (\d+)$/.exec(text) ?? [];
-  const [sample] = samplesOf(`${name} ${value}`);
-  if (!sample) throw new Error(`no series: ${text}`);
-  return { sample, isLeast: comparison === '>=' };
+  const [, name, relation, value] = /^`(\S+) (==|>=) (\d+)`$/.exec(text) ?? /^`(\S+)` (grows)()$/.exec(text) ?? [];
+  const [sample] = samplesOf(`${name} ${value || 0}`);
+  if (!name || !sample) throw new Error(`no series: ${text}`);
+  return { sample, relation: relation as OutageSeries['relation'] };
 }
 
-/** The samples of a scrape that are the series. */
-export const samplesOfSeries = (scrape: string, { sample: { name, labels, value }, isLeast }: OutageSeries): readonly Sample[] =>
-  samplesOf(scrape).filter(
-    (sample) =>
-      sample.name === name &&
-      Object.entries(labels).every(([label, text]) => sample.labels[label] === text) &&
-      (isLeast ? sample.value >= value : sample.value === value),
-  );
+/** The samples of a scrape that are the series, of one that grows those that are more than in the scrape before. */
+export const samplesOfSeries = (scrape: string, { sample, relation }: OutageSeries, former: string): readonly Sample[] => {
+  const isIt = ({ name, labels }: Sample): boolean =>
+    name === sample.name && Object.entries(sample.labels).every(([label, text]) => labels[label] === text);
+  const before = samplesOf(former).filter(isIt);
+  const valueBefore = ({ labels }: Sample): number =>
+    before.find((each) => JSON.stringify(each.labels) === JSON.stringify(labels))?.value ?? 0;
+  return samplesOf(scrape)
+    .filter(isIt)
+    .filter((each) => {
+      if (relation === 'grows') return each.value > valueBefore(each);
+      return relation === '>=' ? each.value >= sample.value : each.value === sample.value;
+    });
+};
