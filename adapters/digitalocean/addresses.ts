@@ -89,8 +89,7 @@ async function orNull(read: Promise<unknown>): Promise<unknown> {
 }
 
 function partial(cause: unknown): never {
-  if (cause instanceof CutList)
-    throw new PartialList(`list addresses: ${cause.message}`, cause.shown as readonly ObservedAddress[], { cause });
+  if (cause instanceof CutList) throw new PartialList(cause.message, cause.shown as readonly ObservedAddress[], { cause });
   throw cause;
 }
 

@@ -233,7 +233,7 @@ describe('lists', () => {
     expect(waited.filter(([family]) => family !== 6)).toEqual([]);
     const verified = lists().length;
     await world.clock.advance(300_000);
-    expect(lists().slice(verified).flat().sort()).toEqual([4, 6]);
+    expect(new Set(lists().slice(verified).map(String))).toEqual(new Set(['4', '6']));
   });
 
   test('of IPv6 addresses are read while a pool has one, and no longer', async ({ open }) => {
@@ -268,15 +268,15 @@ describe('lists', () => {
     };
     first.kill();
     const process = await world.start();
-    await world.clock.advance(20_000);
+    const ready = () => world.cluster.conditions(six).find(({ type }) => type === 'Ready');
+    await world.clock.runUntil(() => ready()?.reason === 'ProviderUnread', 60_000);
+    expect(ready()).toMatchObject({
+      status: 'Unknown',
+      message: expect.stringContaining('the IPv6 addresses of digitalocean could not be read yet: list: 503'),
+    });
     world.cluster.setNode(node('a', { ready: false }));
     await world.untilOn(FOUR, 'b', 8_000);
     await world.untilStates(four, { [FOUR]: 'active' });
-    expect(world.cluster.conditions(six).find(({ type }) => type === 'Ready')).toMatchObject({
-      status: 'Unknown',
-      reason: 'ProviderUnread',
-      message: expect.stringContaining('the IPv6 addresses of digitalocean could not be read yet: list: 503'),
-    });
     expect(Object.values(process.supervisor.unreadProviders())).toEqual([expect.stringContaining('the IPv6 addresses of digitalocean')]);
     expect(world.holderOf(SIX)).toBe('a');
     isDown = false;
