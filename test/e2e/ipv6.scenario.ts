@@ -54,6 +54,25 @@ export const ipv6Scenarios = () =>
       expect(await operator.stop()).toBe(0);
     });
 
+    test('that nobody can list any more holds up no IPv4 address, also under the next leader', async () => {
+      const names = current();
+      const { stage, start } = names;
+      const { four, six, operator } = await bothServed(names);
+      expect(await operator.stop()).toBe(0);
+      stage.cloud.faults.add({ kind: 'status', code: 503, match: { path: '^/v2/reserved_ipv6\\?' } });
+      const next = await start();
+      await stage.until('its pool says that it is not read', async () =>
+        (await names.events('six')).some((event) => event.includes('the IPv6 addresses of digitalocean could not be read yet')),
+      );
+      expect((await next.metrics('/readyz')).text).toContain('the IPv6 addresses of digitalocean could not be read yet');
+      await stage.notReady('a');
+      await stage.until('the IPv4 address is active on b', async () => (await on(stage, 'four', four)) === 'b');
+      expect(stage.heldBy(six)).toBe('a');
+      stage.cloud.faults.clear();
+      await stage.until('so is the IPv6 address', async () => (await on(stage, 'six', six)) === 'b', 60_000);
+      expect(await next.stop()).toBe(0);
+    });
+
     test('goes to another node where IPv6 is not enabled, and says so', async () => {
       const names = current();
       const { stage } = names;
