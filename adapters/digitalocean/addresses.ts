@@ -7,6 +7,7 @@ import { type AddressCalls, ApiRefusal, type RequestLayer, reservedIPCalls } fro
 import { CutList } from './paging.ts';
 import { dropletIdOf, type ObservedDroplet, observedAction, observedAddress, observedDroplet } from './read.ts';
 import { reservedIPv6Calls } from './reserved-ipv6.ts';
+import type { Sight } from './sight.ts';
 
 /** `floating_ips` are the deprecated paths of the same IPv4 addresses, which digitalocean-js covers. */
 export type AddressAPI = 'reserved_ips' | 'floating_ips';
@@ -40,20 +41,28 @@ export function floatingIPCalls(layer: RequestLayer): AddressCalls {
 
 type Calls = Omit<AddressCalls, 'create'>;
 
-export function addressVerbs(layer: RequestLayer, api: AddressAPI): AddressVerbs {
+export function addressVerbs(layer: RequestLayer, api: AddressAPI, droplets: Sight): AddressVerbs {
   const four = api === 'reserved_ips' ? reservedIPCalls(layer) : floatingIPCalls(layer);
   const six = reservedIPv6Calls(layer);
   const callsFor = (address: Address): Calls => (familyOf(address) === 4 ? four : six);
   const { verb, services } = layer;
   return {
-    findRoutedIP: (address, call) => verb(`find ${address}`, call, () => found(callsFor(address), address)),
+    findRoutedIP: (address, call) =>
+      verb(`find ${address}`, call, async () => {
+        const observed = await found(callsFor(address), address);
+        await seen([observed], droplets);
+        return observed;
+      }),
     listRoutedIPs: (call) =>
       verb('list addresses', call, async () => {
-        return distinct(await (call.family === 4 ? four : six).list().catch(partial));
+        const listed = await (call.family === 4 ? four : six).list().catch(partial);
+        await seen(listed, droplets);
+        return distinct(listed);
       }),
     findNode: (providerID, call) =>
       verb(`find ${providerID}`, call, async () => {
         const droplet = await orNull(services.droplets.getExistingDroplet(dropletIdOf(providerID)));
+        droplets.shown();
         if (droplet === null) return 'gone';
         fields(droplet, 'droplet');
         return 'present';
@@ -76,6 +85,12 @@ async function found(calls: Calls, address: Address): Promise<ObservedAddress> {
   const observed = observedAddress(await calls.get(address));
   if (observed.address !== address) throw unreadable('address');
   return observed;
+}
+
+/** Where none of them is on a Droplet the token may be one that is not shown any. @throws ProviderError Unauthorized */
+async function seen(observed: readonly ObservedAddress[], droplets: Sight): Promise<void> {
+  if (observed.some(({ providerID }) => providerID !== null)) droplets.shown();
+  else if (observed.length > 0) await droplets.require();
 }
 
 /** Null for what is not there. */

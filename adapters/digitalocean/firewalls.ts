@@ -7,6 +7,7 @@ import { freeRulesBeside, refuseDropletsBeyond, refuseNoRuleLeft, refuseRulesBey
 import { type FoundRule, readRule, ruleFor } from './firewall-rules.ts';
 import type { RequestLayer } from './gaps.ts';
 import { dropletIdOf, providerIDOf } from './read.ts';
+import type { Sight } from './sight.ts';
 
 export type FirewallVerbs = Pick<
   Provider,
@@ -30,26 +31,33 @@ interface FoundFirewall {
   /** Droplets that bear one of these are in it too. */
   readonly tags: readonly string[];
   readonly pending: boolean;
+  /** Says nothing at all of these: there may be none, or they may not be seen. */
+  readonly leavesOut: { readonly droplets: boolean; readonly tags: boolean };
+}
+
+interface Sights {
+  readonly droplets: Sight;
+  readonly tags: Sight;
 }
 
 /**
  * Ports and nodes of firewalls: every rule of a firewall applies to every droplet in it. Changes go by the endpoints that add and remove, since a PUT
  * resets what it does not name. Rules that no text of ours can say, and droplets that are in by a tag, are never touched.
  */
-export function firewallVerbs(layer: RequestLayer): FirewallVerbs {
+export function firewallVerbs(layer: RequestLayer, sights: Sights): FirewallVerbs {
   const { verb, services } = layer;
   return {
     findRoutedIPFirewall: (name, call) =>
       verb(`find firewall ${name}`, call, async () => {
         const found = await find(layer, name);
-        return found && (await wholly(layer, found));
+        return found && (await wholly(layer, found, sights));
       }),
     listRoutedIPFirewalls: (names, call) =>
       verb('list firewalls', call, async () => {
         const isAsked = (item: Readonly<Record<string, unknown>>): boolean => names.some((name) => name === item.name || name === item.id);
         const listed = (await listAll(layer)).filter(isAsked).map(read);
         const asked = listed.filter(({ name }) => !controlled.test(name));
-        return Promise.all(asked.map(async (found) => wholly(layer, found)));
+        return Promise.all(asked.map(async (found) => wholly(layer, found, sights)));
       }),
     addRoutedIPFirewallPort: (name, ports, call) =>
       verb(`open ports on firewall ${name}`, call, async () => {
@@ -64,6 +72,7 @@ export function firewallVerbs(layer: RequestLayer): FirewallVerbs {
         const found = await existing(layer, name);
         const unnamed = [...new Set(nodes.map(dropletIdOf))].filter((id) => !found.dropletIds.includes(id));
         if (unnamed.length === 0) return;
+        await requireSight(found, sights);
         const tagged = new Set(await taggedDroplets(layer, found));
         const missing = unnamed.filter((id) => !tagged.has(id));
         if (missing.length === 0) return;
@@ -155,6 +164,7 @@ function read(found: Readonly<Record<string, unknown>>): FoundFirewall {
     tags: items(found.tags ?? [], 'tags').map((tag) => text(tag, 'tag')),
     // Only `succeeded` says that every droplet has the rules; `failed` that some droplet has them not.
     pending: found.status !== 'succeeded' || items(found.pending_changes ?? [], 'pending changes').length > 0,
+    leavesOut: { droplets: (found.droplet_ids ?? null) === null, tags: (found.tags ?? null) === null },
   };
 }
 
@@ -169,10 +179,16 @@ const shown = ({ id, name, rules, ruleCount, pending }: FoundFirewall): Omit<Fir
 
 // ---------------------------------------------------------------- droplets
 
-const wholly = async (layer: RequestLayer, found: FoundFirewall): Promise<Firewall> => ({
-  ...shown(found),
-  nodes: (await covered(layer, found)).map(providerIDOf).sort(),
-});
+async function wholly(layer: RequestLayer, found: FoundFirewall, sights: Sights): Promise<Firewall> {
+  await requireSight(found, sights);
+  return { ...shown(found), nodes: (await covered(layer, found)).map(providerIDOf).sort() };
+}
+
+/** @throws ProviderError Unauthorized where the token may not see what the answer leaves out */
+async function requireSight({ leavesOut }: FoundFirewall, { droplets, tags }: Sights): Promise<void> {
+  if (leavesOut.droplets) await droplets.require();
+  if (leavesOut.tags) await tags.require();
+}
 
 /** All droplets in it, however they came in. */
 const covered = async (layer: RequestLayer, firewall: FoundFirewall): Promise<readonly number[]> => [

@@ -5,6 +5,7 @@ import { dnsVerbs } from './dns.ts';
 import { firewallVerbs } from './firewalls.ts';
 import { createRequestLayer } from './gaps.ts';
 import { providerIDPrefix } from './read.ts';
+import { dropletSight, tagSight } from './sight.ts';
 
 /** `url` is `https://api.digitalocean.com` by default. */
 export interface DigitalOceanOptions extends RequestLayerOptions {
@@ -20,11 +21,12 @@ export interface DigitalOceanProvider extends Provider {
 /** The provider port over the DigitalOcean API, for one token. Several may live in one process. */
 export function createDigitalOceanProvider(options: DigitalOceanOptions): DigitalOceanProvider {
   const layer = createRequestLayer(options);
+  const droplets = dropletSight(layer);
   return {
     name: 'digitalocean',
     capabilities: { addresses: true, dns: true, firewalls: true, ipv6: true, addressesPerNode: 1, providerIDPrefix },
-    ...addressVerbs(layer, options.addressAPI ?? 'reserved_ips'),
-    ...firewallVerbs(layer),
+    ...addressVerbs(layer, options.addressAPI ?? 'reserved_ips', droplets),
+    ...firewallVerbs(layer, { droplets, tags: tagSight(layer) }),
     ...dnsVerbs(layer),
     close: () => layer.close(),
   };

@@ -11,6 +11,7 @@ import type { Quota } from './rate-limit.ts';
 import { addressPending, badRequest, dropletPending, quotaReached, Refusal, unauthorized } from './refusal.ts';
 import type { Reply } from './reply.ts';
 import type { Router } from './router.ts';
+import { refuseUnseen, withoutUnseen } from './scopes.ts';
 
 export interface ApiParts {
   readonly cloud: Cloud;
@@ -79,6 +80,8 @@ function outcomeOf(parts: ApiParts, requestId: string, { url, json, arrived, tok
   try {
     const { route, params } = parts.route(arrived.method, url.pathname);
     if (json === null) throw badRequest('error parsing request body');
+    const lacking = ofKind(effects, 'lacksScope').map(({ scope }) => scope);
+    if (arrived.method === 'GET') refuseUnseen(url.pathname, lacking);
     const stale = Math.max(0, ...ofKind(effects, 'staleReads').map((effect) => effect.ms));
     const said = route.handle({
       cloud,
@@ -91,7 +94,7 @@ function outcomeOf(parts: ApiParts, requestId: string, { url, json, arrived, tok
       actionsHidden: ofKind(effects, 'actionNotFound').length > 0,
     });
     bringToPresent(cloud);
-    return { status: said.status, text: written(said, ofKind(effects, 'truncatePages')[0]) };
+    return { status: said.status, text: written(withoutUnseen(said, lacking), ofKind(effects, 'truncatePages')[0]) };
   } catch (error) {
     if (error instanceof Refusal) return refused(requestId, error);
     const text = JSON.stringify({ id: 'server_error', message: `The simulator failed: ${String(error)}`, request_id: requestId });

@@ -13,7 +13,11 @@ type OwnEffect =
   | { readonly kind: 'actionNotFound' }
   | { readonly kind: 'actionErrored' }
   | { readonly kind: 'slowAction'; readonly ms: number }
-  | { readonly kind: 'quota' };
+  | { readonly kind: 'quota' }
+  /** The token has not the scope: `droplet:read` or `tag:read`. */
+  | { readonly kind: 'lacksScope'; readonly scope: Scope };
+
+export type Scope = 'droplet:read' | 'tag:read';
 
 export type FaultEffect = HttpEffect | OwnEffect;
 export type FaultSpec = HttpFaultSpec<FaultEffect>;
@@ -27,6 +31,7 @@ export const effectReaders: EffectReaders<FaultEffect> = {
   actionErrored: () => ({ kind: 'actionErrored' }),
   slowAction: (body) => ({ kind: 'slowAction', ms: number(body, 'ms') }),
   quota: () => ({ kind: 'quota' }),
+  lacksScope: (body) => ({ kind: 'lacksScope', scope: body.scope === 'tag:read' ? 'tag:read' : 'droplet:read' }),
 };
 
 const actionPost = /^\/v2\/(reserved_ips|floating_ips|reserved_ipv6)\/[^/]+\/actions$/;

@@ -135,7 +135,7 @@ test('a droplet is present only when an answer shows one', async () => {
 test('pages that no list has are not paid for, and not the next time either', async () => {
   let total: unknown = 1e15;
   const { provider, budget } = await answered((response) =>
-    json(listed(total === 1 ? [address] : Array(199).fill(address), total))(response),
+    json(listed(total === 1 ? [{ ...address, droplet: { id: 1 } }] : Array(199).fill(address), total))(response),
   );
   for (const lie of [1e15, 90_000]) {
     total = lie;

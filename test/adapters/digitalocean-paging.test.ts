@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { PageSizes, readPages } from '../../adapters/digitalocean/paging.ts';
 import { observedAddress } from '../../adapters/digitalocean/read.ts';
+import type { ProviderID } from '../../machines/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
 import { startTestBed } from './digitalocean-support.ts';
 
@@ -51,6 +52,8 @@ test('a list that is too much for the server is read in smaller pages at the nex
   onTestFinished(close);
   const { ip } = simulator.addReservedIP({ region: 'nyc3' });
   simulator.faults.add({ kind: 'status', code: 500, match: { path: 'per_page=(1\\d\\d|200)' } });
+  await provider.findNode('digitalocean://1' as ProviderID, { purpose: 'verify' });
+  simulator.calls.clear();
   const list = () => provider.listRoutedIPs({ purpose: 'verify', family: 4 });
   for (const _ of [200, 100]) expect((await failure(list())).kind).toBe('Unavailable');
   expect((await list()).map(({ address }) => address)).toEqual([ip]);

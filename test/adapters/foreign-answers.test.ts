@@ -99,7 +99,7 @@ describe('an answer', () => {
     const limits = { 'ratelimit-remaining': '10', 'ratelimit-reset': String(their + 600), date: new Date(their * 1_000).toUTCString() };
     const { digitalocean, budget } = await answering((path, response) =>
       path.endsWith(ADDRESS)
-        ? json(response, { reserved_ip: { ip: ADDRESS, region: { slug: 'nyc3' }, droplet: null } }, 200, limits)
+        ? json(response, { reserved_ip: { ip: ADDRESS, region: { slug: 'nyc3' }, droplet: { id: 1 } } }, 200, limits)
         : json(response, { id: 'too_many_requests', message: 'slow down' }, 429, limits),
     );
     await digitalocean.findRoutedIP(ADDRESS, read);

@@ -50,6 +50,22 @@ export const providerScenarios = () =>
       });
     }
 
+    test('shows no Droplet to the token moves nothing, and says which scope is missing', async () => {
+      const { stage, ip, holder, operator } = await served();
+      expect(await operator.stop()).toBe(0);
+      const handle = stage.cloud.faults.add({ kind: 'lacksScope', scope: 'droplet:read' });
+      const before = stage.assigns(ip).length;
+      const next = await stage.start();
+      await stage.until('the status says which', async () =>
+        ((await stage.getPool('ingress')).status?.error ?? '').includes('the token lacks the scope droplet:read'),
+      );
+      expect((await next.metrics('/readyz')).text).toContain('the token lacks the scope droplet:read');
+      expect([stage.assigns(ip).length, stage.heldBy(ip)]).toEqual([before, holder]);
+      handle.remove();
+      await stage.notReady(holder);
+      await stage.until('it is on the other node', async () => ![null, holder].includes(await stage.activeOn('ingress', ip)), 60_000);
+    });
+
     test('says that its quota is reached leaves the others alone and creates what is missing once there is room', async () => {
       const { stage, ip } = await served();
       stage.cloud.setReservedIPQuota(1);
