@@ -98,7 +98,9 @@ export const firewallNews = (
     if (!isUndisturbed(record, versions.get(to))) return [];
     const context = record.snapshot.context as unknown as FirewallContext;
     const shown = listed.find(({ id, name }) => name === context.firewall || id === context.firewall);
-    const found = shown ? { ports: shown.ports, nodes: shown.nodes, pending: shown.pending } : null;
+    const found = shown
+      ? { ports: shown.ports, nodes: shown.nodes, pending: shown.pending, ...(shown.pendingOn && { pendingOn: shown.pendingOn }) }
+      : null;
     return showsLoss(context, found) ? [{ to, found }] : [];
   });
 

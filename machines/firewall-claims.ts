@@ -1,5 +1,5 @@
 import type { Claim } from './events.ts';
-import type { FirewallOwned } from './jobs.ts';
+import type { FirewallFound, FirewallOwned } from './jobs.ts';
 import type { ActorId, NodeRef, ProviderID } from './types.ts';
 
 /** What claimants hold of a firewall. */
@@ -76,6 +76,10 @@ export function heldWithout(held: Held, beyond: readonly string[] | undefined): 
   const ports = [...new Set(held.ports).difference(new Set(beyond))];
   return { ...held, ports, nodes: ports.length > 0 ? held.nodes : [], beyond };
 }
+
+/** Changes are not applied yet on one of these machines, as far as anybody tells: those of others are waited for by nobody. */
+export const isPendingOn = ({ pending, pendingOn }: FirewallFound, nodes: Iterable<ProviderID>): boolean =>
+  pending && (pendingOn === undefined || !new Set(nodes).isDisjointFrom(new Set(pendingOn)));
 
 /** Something of what is lacking is held. */
 export const needs = (held: Held | undefined, { ports, nodes }: FirewallOwned): boolean =>

@@ -1,6 +1,6 @@
 import { type BackoffTables, backoffMs } from './backoff.ts';
 import type { Claim, Decision, Effect, FirewallObserved, Opened, Pruned, Refused, SecretObserved } from './events.ts';
-import { alsoOpen, type Held, heldAfter, isWithin, needs, openable, unionOf } from './firewall-claims.ts';
+import { alsoOpen, type Held, heldAfter, isPendingOn, isWithin, needs, openable, unionOf } from './firewall-claims.ts';
 import type { DoubtSettings, FirewallDoubt } from './firewall-doubt.ts';
 import { isNothing, mended, stillLost } from './firewall-lost.ts';
 import { freedFor, withinShares } from './firewall-share.ts';
@@ -132,7 +132,8 @@ export const mustRest = (context: FirewallContext): boolean =>
 export const isOpen = (context: FirewallContext): boolean => {
   const { found } = context;
   const lacking = missing(context);
-  return found !== null && !found.pending && lacking.ports.length + lacking.nodes.length === 0;
+  const { nodes } = unionOf(Object.values(openable(context)));
+  return found !== null && !isPendingOn(found, nodes) && lacking.ports.length + lacking.nodes.length === 0;
 };
 
 const readyToPrune = ({ mode, isOpen: opened }: Ask): boolean => mode === 'prune' && opened;

@@ -197,6 +197,8 @@ export interface FindFirewallInput {
 export interface FirewallFound extends FirewallOwned {
   /** Changes of before are not applied everywhere yet. */
   readonly pending: boolean;
+  /** The only machines on which they are not; absent where nobody tells. */
+  readonly pendingOn?: readonly ProviderID[];
   /** How many rules it takes still; absent where nobody knows. */
   readonly freeRules?: number;
 }

@@ -1,3 +1,4 @@
+import { isPendingOn } from '../../machines/firewall-claims.ts';
 import type { FirewallFound, FirewallInput, FirewallOwned, FirewallRefused } from '../../machines/jobs.ts';
 import { parsePort, portText } from '../../machines/port.ts';
 import type { ProviderID } from '../../machines/types.ts';
@@ -13,8 +14,8 @@ const READ_SINGLY = 2;
 
 /** FindRoutedIPFirewall. @throws ProviderError NotFound */
 export const findFirewall: JobBody<'findFirewall'> = async (context) => {
-  const { ports, nodes, pending, freeRules } = await found(context);
-  return done({ ports, nodes, pending, freeRules });
+  const { ports, nodes, pending, pendingOn, freeRules } = await found(context);
+  return done({ ports, nodes, pending, ...(pendingOn && { pendingOn }), freeRules });
 };
 
 /** Where an opening stands. */
@@ -51,7 +52,7 @@ export const openFirewall: JobBody<'openFirewall'> = async (context) => {
   );
   if ('gone' in nodes) return again(0, { polls, refused: { ...before, ports: left, why }, gone: [...gone, ...nodes.gone], rerun });
   const refused = { ports: left, nodes: [...before.nodes, ...nodes.refused], why: ports.why ?? nodes.why ?? before.why };
-  if (missing.length + absent.length > 0 || present.pending)
+  if (missing.length + absent.length > 0 || isPendingOn(present, nodesFor(input, left)))
     return again(pollStep(context.settings.pollSteps, polls), { polls: polls + 1, refused: { ...refused }, gone, rerun });
   const isWhole = refused.ports.length + refused.nodes.length === 0;
   return done({ owned: input.owned, deferred: null, ...(!isWhole && { refused }), ...(rerun && { rerun }) });

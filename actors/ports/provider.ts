@@ -56,6 +56,8 @@ export interface Firewall {
   readonly nodes: readonly ProviderID[];
   /** True while changes are not applied everywhere. */
   readonly pending: boolean;
+  /** The only machines on which they are not; absent where nobody tells. */
+  readonly pendingOn?: readonly ProviderID[];
   /** Rules that no text of a port says: outbound ones, ranges, other protocols. */
   readonly otherRules: number;
   /** How many rules it takes still. */

@@ -1,7 +1,7 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { Firewall, Provider } from '../../actors/ports/provider.ts';
 import { portText } from '../../machines/port.ts';
-import type { Port } from '../../machines/types.ts';
+import type { Port, ProviderID } from '../../machines/types.ts';
 import { fields, integer, items, text } from '../http/read.ts';
 import { freeRulesBeside, refuseDropletsBeyond, refuseNoRuleLeft, refuseRulesBeyond } from './firewall-limits.ts';
 import { type FoundRule, readRule, ruleFor } from './firewall-rules.ts';
@@ -31,6 +31,7 @@ interface FoundFirewall {
   /** Droplets that bear one of these are in it too. */
   readonly tags: readonly string[];
   readonly pending: boolean;
+  readonly pendingOn: readonly ProviderID[] | null;
   /** Says nothing at all of these: there may be none, or they may not be seen. */
   readonly leavesOut: { readonly droplets: boolean; readonly tags: boolean };
 }
@@ -155,6 +156,7 @@ function refuseControlled(name: string): void {
 
 function read(found: Readonly<Record<string, unknown>>): FoundFirewall {
   const rules = items(found.inbound_rules ?? [], 'inbound rules').map(readRule);
+  const changes = items(found.pending_changes ?? [], 'pending changes');
   return {
     id: text(found.id, 'firewall id'),
     name: text(found.name, 'firewall name'),
@@ -163,18 +165,21 @@ function read(found: Readonly<Record<string, unknown>>): FoundFirewall {
     dropletIds: items(found.droplet_ids ?? [], 'droplet ids').map((id) => integer(id, 'droplet id')),
     tags: items(found.tags ?? [], 'tags').map((tag) => text(tag, 'tag')),
     // Only `succeeded` says that every droplet has the rules; `failed` that some droplet has them not.
-    pending: found.status !== 'succeeded' || items(found.pending_changes ?? [], 'pending changes').length > 0,
+    pending: found.status !== 'succeeded' || changes.length > 0,
+    pendingOn:
+      changes.length > 0 ? changes.map((change) => providerIDOf(integer(fields(change, 'pending change').droplet_id, 'droplet id'))) : null,
     leavesOut: { droplets: (found.droplet_ids ?? null) === null, tags: (found.tags ?? null) === null },
   };
 }
 
-const shown = ({ id, name, rules, ruleCount, pending }: FoundFirewall): Omit<Firewall, 'nodes'> => ({
+const shown = ({ id, name, rules, ruleCount, pending, pendingOn }: FoundFirewall): Omit<Firewall, 'nodes'> => ({
   id,
   name,
   otherRules: ruleCount - rules.filter(({ opens }) => opens !== null).length,
   freeRules: freeRulesBeside(ruleCount),
   ports: [...new Set(rules.flatMap(({ opens }) => opens ?? []))].sort(),
   pending,
+  ...(pendingOn && { pendingOn }),
 });
 
 // ---------------------------------------------------------------- droplets

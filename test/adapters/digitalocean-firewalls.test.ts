@@ -234,6 +234,7 @@ describe('a DigitalOcean firewall', () => {
       ports: [],
       nodes: [],
       pending,
+      ...(pending_changes?.length === 1 && { pendingOn: ['digitalocean://1'] }),
       otherRules: 0,
       freeRules: 50,
     });
