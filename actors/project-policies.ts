@@ -18,7 +18,7 @@ const COALESCE_MS = 50;
 const EVERY_MS = 1000;
 /** What the server refuses is tried again no sooner. */
 const REFUSED_MS = 30_000;
-/** How soon it is looked again whether a provider was read, ms. */
+/** How soon it is looked again whether a provider was read, or the API server answers, ms. */
 const RECHECK_MS = 5_000;
 
 const UNREAD = 'ProviderUnread';
@@ -121,9 +121,8 @@ export class PolicyProjector implements Observer {
       (error: unknown) => {
         const text = String(error);
         if (text !== former?.text) log.warn('a class could not be guarded, or let go', { object: objectName(policy.ref), error: text });
-        if (error instanceof Unreachable) return;
-        this.#refused.set(uid, { text, at: clock.monotonic() });
-        clock.after(REFUSED_MS, this.request);
+        if (!(error instanceof Unreachable)) this.#refused.set(uid, { text, at: clock.monotonic() });
+        clock.after(error instanceof Unreachable ? RECHECK_MS : REFUSED_MS, this.request);
       },
     );
   }

@@ -162,7 +162,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     const set = records && recordSetView(cell, records);
     if (set) return set.context.ref?.uid === uid && phaseOf(set.context) !== 'Priming';
     const view = shownView(cell, ports);
-    return view !== null && view.context.ref.uid === uid && !isUnknown(view);
+    return view !== null && view.context.ref.uid === uid && (!isUnknown(view) || isClearing(records?.get(cell)));
   };
 
   const show = (cell: ActorId) => {

@@ -1,10 +1,11 @@
+import type { PoolContext } from '../machines/pool.ts';
 import { phaseOf, type RecordSetContext } from '../machines/record-set.ts';
 import type { ActorId, Finding } from '../machines/types.ts';
 import type { Cell, Work } from './cell.ts';
 import { cellOf } from './charts.ts';
 import { SERVER_ERROR } from './errors.ts';
 import type { Leader } from './leader.ts';
-import { isPool, isRecordSet } from './pools.ts';
+import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import { isUnknown } from './project-notices.ts';
 import { poolView, stateOf, waitsIn } from './view.ts';
@@ -15,7 +16,7 @@ const LATE_MS = 2_000;
 
 export interface ServingPorts {
   readonly leader: Leader;
-  readonly writer: Pick<ClusterWriter, 'shownGeneration'>;
+  readonly writer: Pick<ClusterWriter, 'shownGeneration' | 'guardTrouble'>;
   /** Which right is missing to see what it asks of the cluster; null for none. */
   readonly hindranceOf: (cell: ActorId) => string | null;
   /** Why the store does not answer; null while it does. */
@@ -31,21 +32,26 @@ export function whyUnserved(id: ActorId, { ref, generation, deleting }: Watched,
   const cell = leader.cells.get(id);
   const late = cell?.work && now - cell.work.since >= LATE_MS ? lateness(cell.work, ports) : null;
   if (late) return late;
-  const failed = cell ? failedByServer(cell) : null;
+  const failed = failedByServer(cell) ?? (deleting || lacksAddress(id, cell) ? writer.guardTrouble(ref) : null);
   if (failed) return failed;
   // Of what shows no generation in its status only the turns are known.
   if (generation === null || deleting) return null;
-  if (!isPool(id) && !isRecordSet(id)) return writer.shownGeneration(ref) === generation ? null : NOT_WRITTEN;
   const waits = cell ? leader.unread(id) : null;
   if (waits !== null) return { reason: 'ProviderUnread', message: waits };
   if (writer.shownGeneration(ref) === generation) return null;
-  if (!cell) return { reason: 'NotBegun', message: 'nothing has been begun for it yet' };
-  return whyNotShown(id, cell, ref.uid, ports);
+  if (!isPool(id) && !isRecordSet(id)) return NOT_WRITTEN;
+  return cell ? whyNotShown(id, cell, ref.uid, ports) : { reason: 'NotBegun', message: 'nothing has been begun for it yet' };
+}
+
+/** A RoutedIP for which nothing is done before it is guarded; one that has its address serves on. */
+function lacksAddress(id: ActorId, cell: Cell | undefined): boolean {
+  const { exposed } = (cell?.records.get(id)?.snapshot.context ?? {}) as Partial<PoolContext>;
+  return isRoutedIP(id) && !exposed?.bound;
 }
 
 /** The API server fails what one of its jobs has to write. */
-function failedByServer({ records }: Cell): Finding | null {
-  for (const record of records.values()) {
+function failedByServer(cell: Cell | undefined): Finding | null {
+  for (const record of cell?.records.values() ?? []) {
     const waits = waitsIn(record);
     if (waits?.reason === SERVER_ERROR.reason) return waits;
   }

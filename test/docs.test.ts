@@ -132,7 +132,7 @@ describe('docs/conditions.md', () => {
       'machines/marks-status.ts',
       'machines/acquire.ts',
       'actors/project-events.ts',
-      'adapters/kubernetes/writer.ts',
+      'adapters/kubernetes/write-trouble.ts',
       'machines/routed-ip-status.ts',
       'machines/routed-ip-events.ts',
       'machines/group-address.ts',
@@ -151,7 +151,6 @@ describe('docs/conditions.md', () => {
       'actors/errors.ts',
       'actors/standing.ts',
       'actors/unserved.ts',
-      'adapters/kubernetes/writer.ts',
     ].flatMap((path) =>
       read(path)
         .split('\n')

@@ -1,6 +1,6 @@
 import type { ClusterFact } from '../../machines/events.ts';
 import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address, Condition, EvacuatedNode, Evacuation, ObjectEvent } from '../../machines/types.ts';
+import type { Address, Condition, EvacuatedNode, Evacuation, Finding, ObjectEvent } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 
 /** A FloatingIPPool or a NodeDNSRecordSet, as `ref.kind` tells, as the API server serves it; `spec` and `status` are not yet checked. */
@@ -109,6 +109,8 @@ export interface ClusterWriter {
   guard(ref: ObjectRef): Promise<void>;
   /** Resolves once our finalizer does not stand in the object any more. @throws Unreachable */
   unguard(ref: ObjectRef): Promise<void>;
+  /** Why our finalizer is neither put on the object nor taken off: for long the API server has answered that with errors alone. Null while it does not. */
+  guardTrouble(ref: ObjectRef): Finding | null;
   /** Resolves once the address stands in the status of a RoutedIP. @throws Unreachable */
   bindAddress(owner: ObjectRef, address: Address, origin: 'Found' | 'Created'): Promise<void>;
   /** Resolves once the node bears the holder's taint. @throws Unreachable */

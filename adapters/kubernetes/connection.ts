@@ -78,6 +78,10 @@ export interface Connection {
 const DEFAULT_DEADLINE_MS = 15_000;
 /** Less than any deadline of a list or a watch. */
 const DEFAULT_HEADERS_MS = 10_000;
+/** A webhook may take 10 s, as it is by default: so much longer than others writes are waited for, that the server says which it was. */
+const WRITES_LONGER_MS = 3_000;
+/** When the server is to give a write up, before that: what holds it up is told by its answer alone. */
+const WRITE_TIMEOUT = '12s';
 /** Over HTTP/1.1, where each has one to itself; over HTTP/2 a few are enough. */
 const MOST_FOR_WRITES = 100;
 
@@ -101,11 +105,15 @@ export const identityOf = (about: {
   fieldManager: about.fieldManager ?? about.program,
 });
 
-/** Deletions have no field manager. */
-const managerOf = ({ method, path }: Request, { fieldManager }: Identity): Query =>
-  method === 'GET' || method === 'DELETE'
-    ? {}
-    : { fieldManager: subresourceIn(path) === 'status' ? `${fieldManager}-status` : fieldManager };
+/** Deletions have no field manager; what is urgent has a deadline of its own. */
+const queryOf = ({ method, path, query, isUrgent }: Request, { fieldManager }: Identity): Query => {
+  const manager = subresourceIn(path) === 'status' ? `${fieldManager}-status` : fieldManager;
+  return {
+    ...query,
+    ...(method !== 'GET' && !isUrgent && { timeout: WRITE_TIMEOUT }),
+    ...(method !== 'GET' && method !== 'DELETE' && { fieldManager: manager }),
+  };
+};
 
 /** The client hides what happened, such as a refused connection, in the cause of its error; several addresses tried, in the cause's code. */
 const whyOf = (error: unknown): string => {
@@ -143,7 +151,7 @@ export const connect = (
   const server = config.getCurrentCluster()?.server ?? '';
   const alone: Link = { config, server, identity };
   const reading: Link = { ...alone, config: config.sharing(headersMs) };
-  const writing: Link = { ...alone, config: config.sharing(headersMs, MOST_FOR_WRITES) };
+  const writing: Link = { ...alone, config: config.sharing(headersMs + WRITES_LONGER_MS, MOST_FOR_WRITES) };
   return {
     send: (request) => sendOne(request.isUrgent ? alone : writing, { deadlineMs, ...request }),
     list: (request, item) => listOne(reading, { deadlineMs, ...request, method: 'GET' }, item),
@@ -179,7 +187,7 @@ const answered = async <T>(server: string, { verb, path }: Target, exchanged: ()
 
 const exchange = async ({ config, server, identity }: Link, request: Request, until?: AbortSignal): Promise<Answer> => {
   const { method, body, contentType, deadlineMs = DEFAULT_DEADLINE_MS } = request;
-  const url = urlOf(server, request.path, { ...request.query, ...managerOf(request, identity) });
+  const url = urlOf(server, request.path, queryOf(request, identity));
   const context = new RequestContext(url.toString(), HttpMethod.GET);
   await config.applySecurityAuthentication(context);
   const dispatcher = context.getDispatcher();

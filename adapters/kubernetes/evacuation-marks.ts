@@ -1,7 +1,7 @@
 import type { Clock, Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Evacuation } from '../../machines/types.ts';
-import { isForbidden, isNotFound } from './api-error.ts';
+import { isNotFound } from './api-error.ts';
 import { type Connection, STRATEGIC_MERGE_PATCH } from './connection.ts';
 import { inParallel } from './in-parallel.ts';
 import { wholeSeconds } from './kube-time.ts';
@@ -14,8 +14,9 @@ export interface EvacuationMarksOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly seen: Seen;
-  lane(run: () => Promise<void>): Lane;
-  /** The cluster does not let us write the status of nodes. */
+  /** `refused` is told of what people are to know. */
+  lane(run: () => Promise<void>, refused: (error: unknown) => void): Lane;
+  /** The status of one node cannot be written, and maybe that of all others. */
   refused(node: ObjectRef, error: unknown): void;
 }
 
@@ -29,6 +30,8 @@ interface Written {
 export class EvacuationMarks {
   readonly #options: EvacuationMarksOptions;
   readonly #written = new Map<string, Written>();
+  /** Of which node an error tells. */
+  readonly #failed = new WeakMap<Error, string>();
   #wanted: ReadonlyMap<string, Evacuation> | null = null;
   #lane: Lane | null = null;
 
@@ -38,7 +41,10 @@ export class EvacuationMarks {
 
   want(wanted: Readonly<Record<string, Evacuation>>): void {
     this.#wanted = new Map(Object.entries(wanted));
-    this.#lane ??= this.#options.lane(() => this.#writeAll());
+    this.#lane ??= this.#options.lane(
+      () => this.#writeAll(),
+      (error) => this.#refused(this.#failed.get(error as Error) ?? '', error),
+    );
     this.#lane.request();
   }
 
@@ -58,20 +64,20 @@ export class EvacuationMarks {
   async #writeAll(): Promise<void> {
     const nodes = new Map([...this.#options.seen.nodes()].map((seen) => [seen.node.name, seen]));
     const due = [...nodes.values()].filter((seen) => this.#isDue(seen));
-    let isTold = false;
     await inParallel(
       due.map((seen) => async () => {
         try {
           await this.#write(seen);
         } catch (error) {
-          // One Event says it of all nodes: it is the permission that is missing.
-          if (isForbidden(error) && !isTold)
-            this.#options.refused({ kind: 'Node', namespace: '', name: seen.node.name, uid: seen.node.name }, error);
-          isTold ||= isForbidden(error);
+          this.#failed.set(error as Error, seen.node.name);
           throw error;
         }
       }),
     );
+  }
+
+  #refused(name: string, error: unknown): void {
+    this.#options.refused({ kind: 'Node', namespace: '', name, uid: name }, error);
   }
 
   #isDue(seen: SeenNode): boolean {

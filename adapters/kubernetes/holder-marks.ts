@@ -1,7 +1,6 @@
 import type { HolderEffect, HolderMark } from '../../actors/ports/cluster.ts';
 import type { Clock } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { isForbidden } from './api-error.ts';
 import type { Connection } from './connection.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Lane } from './lane.ts';
@@ -16,8 +15,9 @@ export interface HolderMarksOptions {
   readonly seen: Seen;
   /** How often it is looked whether somebody took a mark off, ms. */
   readonly recheckMs: number;
-  lane(run: () => Promise<void>): Lane;
-  /** The cluster does not let us mark nodes. */
+  /** `refused` is told of what people are to know. */
+  lane(run: () => Promise<void>, refused: (error: unknown) => void): Lane;
+  /** One node cannot be marked, and maybe all others. */
   refused(node: ObjectRef, error: unknown): void;
 }
 
@@ -44,6 +44,8 @@ export class HolderMarks {
   readonly #written = new Map<string, Written>();
   /** Nodes that were marked since the last word on all nodes, which therefore says nothing against them. */
   readonly #marked = new Set<string>();
+  /** Of which node an error tells. */
+  readonly #failed = new WeakMap<Error, string>();
   /** Told at the end of the next run. */
   readonly #untried: (() => void)[] = [];
   #wanted: Wanted | null = null;
@@ -67,7 +69,10 @@ export class HolderMarks {
     if (this.#closed) return;
     this.#wanted = { marks: new Map(Object.entries(marks)), complete };
     this.#marked.clear();
-    this.#lane ??= this.#options.lane(() => this.#try());
+    this.#lane ??= this.#options.lane(
+      () => this.#try(),
+      (error) => this.#options.refused(nodeRef(this.#failed.get(error as Error) ?? ''), error),
+    );
     this.#lane.request();
   }
 
@@ -116,14 +121,11 @@ export class HolderMarks {
     }
     const concerned = new Set([...this.#bearing, ...(this.#wanted?.marks.keys() ?? [])]);
     const due = [...concerned].filter((node) => this.#isDue(node, nodes.get(node)));
-    let isTold = false;
     const telling = (node: string) => async (): Promise<void> => {
       try {
         await this.#write(node, nodes.get(node), () => this.#targetOf(node));
       } catch (error) {
-        // One Event says it of all nodes: it is the permission that is missing.
-        if (isForbidden(error) && !isTold) this.#options.refused(nodeRef(node), error);
-        isTold ||= isForbidden(error);
+        this.#failed.set(error as Error, node);
         throw error;
       }
     };

@@ -1,11 +1,11 @@
-import { Fenced, Refused, SERVER_ERROR, Unreachable } from '../../actors/errors.ts';
+import { Fenced, Refused, Unreachable } from '../../actors/errors.ts';
 import type { ClusterEvent, ClusterWriter, HolderEffect, HolderMark, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import { type Log, type LogFields, objectName } from '../../actors/ports/observers.ts';
 import { TurnGate } from '../../actors/ports/turn-gate.ts';
 import type { Clock } from '../../actors/ports.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address, Condition, Evacuation } from '../../machines/types.ts';
-import { isForbidden, isInvalid, messageOf } from './api-error.ts';
+import type { Address, Condition, Evacuation, Finding } from '../../machines/types.ts';
+import { isInvalid, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
 import { tellDegraded } from './degraded.ts';
@@ -16,7 +16,7 @@ import { Lane, type Pace } from './lane.ts';
 import { NodeAnnotations, type Wanted } from './node-annotations.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { Seen } from './source.ts';
-import { withinBytes } from './within-bytes.ts';
+import { isServerError, Outage, refusalOf, textOf } from './write-trouble.ts';
 
 export interface WriterTimings {
   /** For each object. */
@@ -56,6 +56,8 @@ interface Desk {
   /** Of thousands few ever need these. */
   nodes: Lane | null;
   finalizer: Lane | null;
+  /** Of our finalizer, whoever asks for it. */
+  readonly guarding: Outage;
   projection: PoolProjection | null;
   /** By type: what was projected last of each, since this process leads. */
   conditions: ReadonlyMap<string, Condition>;
@@ -70,14 +72,13 @@ interface Work {
   /** For the log. */
   readonly object?: string;
   readonly run: () => Promise<void>;
-  readonly refused?: (error: unknown) => void;
+  readonly refused: (error: unknown) => void;
+  /** Default: its own. */
+  readonly outage?: Outage;
 }
 
 /** Thousands of requests at once would wait for an answer longer than they may. */
 const OBJECTS_AT_ONCE = 32;
-
-/** A server may repeat the whole value that it refuses: before it stands the field, and behind it what is wrong with it. Bytes, and characters. */
-const REFUSED = { head: 400, tail: 150 };
 
 /** The kind whose objects bear our finalizer. */
 const GUARDED = 'RoutedIP';
@@ -104,13 +105,13 @@ export class KubernetesWriter implements ClusterWriter {
     this.#holders = new HolderMarks({
       ...options,
       recheckMs: this.#timings.recheckMs,
-      lane: (run) => this.#lane({ what: 'taints', run }),
-      refused: (node, error) => this.#events.report(node, refusalOf(error, 'Taint')),
+      lane: (run, refused) => this.#lane({ what: 'taints', run, refused }),
+      refused: (node, error) => this.#events.report(node, refusalOf(error, 'Taint', 'taints')),
     });
     this.#evacuations = new EvacuationMarks({
       ...options,
-      lane: (run) => this.#lane({ what: 'conditions of nodes', run }),
-      refused: (node, error) => this.#events.report(node, refusalOf(error, 'UpdateStatus')),
+      lane: (run, refused) => this.#lane({ what: 'conditions of nodes', run, refused }),
+      refused: (node, error) => this.#events.report(node, refusalOf(error, 'UpdateStatus', 'conditions')),
     });
   }
 
@@ -186,11 +187,17 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   guard(ref: ObjectRef): Promise<void> {
-    return this.#desk(ref).writer.guard();
+    const desk = this.#desk(ref);
+    return this.#guarding(desk, () => desk.writer.guard());
   }
 
   unguard(ref: ObjectRef): Promise<void> {
-    return this.#desk(ref).writer.unguard();
+    const desk = this.#desk(ref);
+    return this.#guarding(desk, () => desk.writer.unguard());
+  }
+
+  guardTrouble({ uid }: ObjectRef): Finding | null {
+    return this.#desks.get(uid)?.guarding.told ?? null;
   }
 
   bindAddress(owner: ObjectRef, address: Address, origin: 'Found' | 'Created'): Promise<void> {
@@ -279,6 +286,7 @@ export class KubernetesWriter implements ClusterWriter {
       refusal: null,
       nodes: null,
       finalizer: null,
+      guarding: new Outage(clock, this.#timings.toldAfterMs),
       status: this.#laneOf(ref, 'status', 'UpdateStatus', () => this.#writeStatus(desk)),
     };
     this.#desks.set(ref.uid, desk);
@@ -310,15 +318,26 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   #finalizerOf(desk: Desk): Lane {
-    desk.finalizer ??= this.#laneOf(desk.ref, 'finalizer', 'Release', () =>
-      desk.writer.unguard(() => desk.projection === null && this.#isOpen(desk)),
-    );
+    const run = () => desk.writer.unguard(() => desk.projection === null && this.#isOpen(desk));
+    desk.finalizer ??= this.#laneOf(desk.ref, 'finalizer', 'Release', run, desk.guarding);
     return desk.finalizer;
   }
 
-  #laneOf(ref: ObjectRef, what: string, action: string, run: () => Promise<void>): Lane {
+  /** Whoever asks for it tries again. */
+  async #guarding({ ref, guarding }: Desk, run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+      guarding.ends();
+    } catch (error) {
+      const refusal = guarding.fails([error]);
+      if (isServerError(refusal)) this.#events.report(ref, refusalOf(refusal, 'Guard', 'finalizer'));
+      throw error;
+    }
+  }
+
+  #laneOf(ref: ObjectRef, what: string, action: string, run: () => Promise<void>, outage?: Outage): Lane {
     const refused = (error: unknown): void => this.#events.report(ref, refusalOf(error, action, what));
-    return this.#lane({ what, object: objectName(ref), run: () => this.#inGate(run), refused });
+    return this.#lane({ what, object: objectName(ref), run: () => this.#inGate(run), refused, ...(outage && { outage }) });
   }
 
   async #inGate(run: () => Promise<void>): Promise<void> {
@@ -330,11 +349,10 @@ export class KubernetesWriter implements ClusterWriter {
     }
   }
 
-  #lane({ what, object, run, refused }: Work): Lane {
+  #lane({ what, object, run, refused, outage }: Work): Lane {
     const { clock, log, random } = this.#options;
+    const trouble = outage ?? new Outage(clock, this.#timings.toldAfterMs);
     let said: string | null = null;
-    let failsSince: number | null = null;
-    let isTold = false;
     const lane = new Lane({
       clock,
       pace: this.#timings.pace,
@@ -342,8 +360,7 @@ export class KubernetesWriter implements ClusterWriter {
       run: async () => {
         await run();
         said = null;
-        failsSince = null;
-        isTold = false;
+        trouble.ends();
       },
       failed: (error, retryInMs) => {
         const causes = error instanceof AggregateError ? error.errors : [error];
@@ -353,11 +370,8 @@ export class KubernetesWriter implements ClusterWriter {
         if (said === text && isInvalid(causes[0])) log.debug(`${what} not written`, fields);
         else log.warn(`${what} not written`, fields);
         said = text;
-        if (causes.some(isServerError)) failsSince ??= clock.monotonic();
-        const isLong = !isTold && failsSince !== null && clock.monotonic() - failsSince >= this.#timings.toldAfterMs;
-        const refusal = causes.find((cause) => isForbidden(cause) || isInvalid(cause) || (isLong && isServerError(cause)));
-        isTold ||= isServerError(refusal);
-        if (refusal !== undefined) refused?.(refusal);
+        const refusal = trouble.fails(causes);
+        if (refusal !== undefined) refused(refusal);
       },
     });
     if (this.#closed) lane.stop();
@@ -365,21 +379,4 @@ export class KubernetesWriter implements ClusterWriter {
   }
 }
 
-const isServerError = (cause: unknown): boolean => cause instanceof Unreachable && cause.isAnswered;
-
 const lanesOf = ({ status, nodes, finalizer }: Desk): readonly Lane[] => [status, nodes, finalizer].filter((lane) => lane !== null);
-
-const textOf = (error: unknown): string => {
-  const text = messageOf(error);
-  return text.length > REFUSED.head + REFUSED.tail ? withinBytes(text, REFUSED.head) + text.slice(-REFUSED.tail) : text;
-};
-
-/** Somebody has to mend the permissions, the object, or what the server cannot do without: said where people look for what is wrong with it. */
-function refusalOf(error: unknown, action: string, what = action): ClusterEvent {
-  const warning = { type: 'Warning', action } as const;
-  if (isForbidden(error)) return { ...warning, reason: 'Forbidden', message: messageOf(error) };
-  const cannot = `its ${what} cannot be written; all else goes on`;
-  if (error instanceof Unreachable)
-    return { ...warning, reason: SERVER_ERROR.reason, message: `${cannot}: ${SERVER_ERROR.text}: ${textOf(error)}` };
-  return { ...warning, reason: 'WriteRefused', message: `${cannot}. Change what the API server names: ${textOf(error)}` };
-}

@@ -72,6 +72,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
       soon(projection.ref.uid, () => write(projection));
     },
     shownGeneration: ({ uid }) => shown.get(uid) ?? null,
+    guardTrouble: () => null,
     written: (ref) =>
       whileAlive(() => {
         world.assertWritable();

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
-import { node, providerIDOf } from '../support/world.ts';
+import { node, PROVIDER, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';
 
@@ -10,14 +10,24 @@ const HOUR = 60 * MINUTE;
 /** From one look of the other cluster to the next. */
 const LOOKS = 5 * MINUTE;
 
+type Policy = 'class' | 'issuer';
+
+function setPolicy(world: RoutedWorld, policy: Policy, contention: object | null): ObjectRef {
+  const rules = contention ? { contention: { ...contention } } : {};
+  if (policy === 'class') return world.setClass(rules);
+  world.openNamespace();
+  const spec = { issuerClass: PROVIDER, region: 'nyc3', ...rules };
+  return world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'own', spec });
+}
+
 /** A RoutedIP whose address another cluster wants on a machine of its own. */
-async function fought(world: RoutedWorld, contention: object | null): Promise<ObjectRef> {
-  world.setClass(contention ? { contention: { ...contention } } : {});
+async function fought(world: RoutedWorld, contention: object | null, by: Policy = 'class'): Promise<ObjectRef> {
+  setPolicy(world, by, contention);
   world.setNode(node('a'), node('b'));
   world.setWeb('shop', ['a', 'b']);
   world.provider.cloud.addNode(providerIDOf('foreign'));
   world.address(A);
-  const ref = world.setRoutedIP('shop', { routedIP: A });
+  const ref = world.setRoutedIP('shop', { routedIP: A, ...(by === 'issuer' && { className: null, issuerRef: { name: 'own' } }) });
   await world.leader();
   await world.stable(ref);
   return ref;
@@ -32,9 +42,9 @@ async function fight(world: RoutedWorld, ms: number): Promise<void> {
 }
 
 describe('an address that another cluster takes back again and again', () => {
-  test('is left to it after as many moves as the class says, and that is told', async ({ open }) => {
+  test.for(['class', 'issuer'] as const)('is left to it after as many moves as the %s says, and that is told', async (by, { open }) => {
     const world = open();
-    const ref = await fought(world, { moves: 3, windowSeconds: 24 * 3600 });
+    const ref = await fought(world, { moves: 3, windowSeconds: 24 * 3600 }, by);
     const before = world.assigns().length;
     await fight(world, 6 * HOUR);
     expect(world.assigns().length - before).toBeLessThanOrEqual(3);
@@ -77,9 +87,9 @@ describe('an address that another cluster takes back again and again', () => {
   });
 });
 
-test('rules that mean nothing are refused, with the field', async ({ open }) => {
+test.for(['class', 'issuer'] as const)('rules of a %s that mean nothing are refused, with the field', async (by, { open }) => {
   const world = open();
-  const policy = world.setClass({ contention: { moves: 0, windowSeconds: 60 } });
+  const policy = setPolicy(world, by, { moves: 0, windowSeconds: 60 });
   await world.leader();
   await world.untilReason(policy, 'InvalidSpec');
   expect(world.messageOf(policy)).toContain('contention needs moves of at least 1 and windowSeconds above 0');

@@ -3,6 +3,7 @@ import { Unreachable } from '../../actors/errors.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { node, type OperatorProcess, World } from '../support/world.ts';
+import { RoutedWorld } from './routed-world.ts';
 import { VipWorld } from './vip-world.ts';
 
 const SECOND = 1000;
@@ -190,3 +191,52 @@ function holdRetractions(cluster: OperatorProcess['cluster']): () => void {
   };
   return held.resolve;
 }
+
+describe('a RoutedIP whose finalizer the API server answers with an error', () => {
+  const TROUBLE = { reason: 'APIServerError', message: 'the API server answers with an error: failed calling webhook "x.example.com"' };
+
+  /** A world in which finalizers are neither put on nor taken off while that says so. */
+  const unguarded = (isFailing: () => boolean): RoutedWorld => {
+    const world = new RoutedWorld();
+    world.setClass({});
+    world.setNode(node('a'), node('b'));
+    world.setWeb('shop', ['a', 'b']);
+    world.begins = ({ cluster }) => {
+      const { guard, retract } = cluster;
+      cluster.guard = (ref) => (isFailing() ? Promise.reject(new Unreachable(TROUBLE.message, { isAnswered: true })) : guard(ref));
+      cluster.retract = (ref, addresses) => (isFailing() ? new Promise(() => undefined) : retract(ref, addresses));
+      cluster.guardTrouble = () => (isFailing() ? TROUBLE : null);
+    };
+    return world;
+  };
+  const counted = ({ supervisor }: OperatorProcess) => supervisor.unserved().map(({ kind, reason }) => `${kind} ${reason}`);
+
+  test('says so before anything is done for it, and is served once it is guarded', async () => {
+    let isFailing = true;
+    const world = unguarded(() => isFailing);
+    const process = await world.start();
+    const ref = world.setRoutedIP('shop');
+    await world.clock.advance(15 * SECOND);
+    expect(ready(world, ref)).toMatchObject({ status: 'Unknown', ...TROUBLE });
+    expect([counted(process), world.provider.writes()]).toEqual([['RoutedIP APIServerError'], []]);
+    isFailing = false;
+    await world.stable(ref);
+    await world.clock.advance(2 * SECOND);
+    expect([counted(process), ready(world, ref)?.status]).toEqual([[], 'True']);
+  });
+
+  test('is counted while it is deleted and stays, and serves on until then', async () => {
+    let isFailing = false;
+    const world = unguarded(() => isFailing);
+    const process = await world.start();
+    const ref = world.setRoutedIP('shop');
+    await world.stable(ref);
+    isFailing = true;
+    await world.clock.advance(15 * SECOND);
+    expect([counted(process), ready(world, ref)?.status]).toEqual([[], 'True']);
+    world.cluster.markDeleting(ref);
+    await world.clock.advance(30 * SECOND);
+    expect(counted(process)).toEqual(['RoutedIP APIServerError']);
+    expect(world.cluster.pool(ref)).not.toBeNull();
+  });
+});

@@ -137,6 +137,23 @@ describe('the connection', () => {
     expect(managers).toEqual([manager]);
   });
 
+  test('has the server give up a write before it does itself, so that it hears what holds it up', async () => {
+    const limits: unknown[] = [];
+    const kubeconfig = await serving((request, response) => {
+      limits.push([request.method, new URL(request.url ?? '', 'http://x').searchParams.get('timeout')]);
+      json(response, { metadata: { name: 'a', uid: 'u', resourceVersion: '1' } });
+    });
+    const connection = connected(kubeconfig);
+    for (const method of ['GET', 'PATCH', 'DELETE'] as const) await connection.send({ method, path: '/api/v1/nodes/a' });
+    await connection.send({ method: 'PATCH', path: '/api/v1/nodes/a', isUrgent: true });
+    expect(limits).toEqual([
+      ['GET', null],
+      ['PATCH', '12s'],
+      ['DELETE', '12s'],
+      ['PATCH', null],
+    ]);
+  });
+
   test('tells the UID of the cluster', async () => {
     const simulator = await simulated();
     const { uid } = simulator.store.get({ apiVersion: 'v1', kind: 'Namespace', name: 'kube-system' }).metadata;

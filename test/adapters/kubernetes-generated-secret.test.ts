@@ -136,7 +136,7 @@ describe('routedip-operator generate-secret', () => {
     expect(said.problems).not.toContain(valueIn(server));
     const made = server.requests.find(({ method }) => method === 'POST');
     expect(made?.userAgent).toMatch(/^routedip-operator\/[\d.]+ \(\w+\/\w+\) generate-secret$/);
-    expect(made?.query).toBe('fieldManager=routedip-operator-generate-secret');
+    expect(new URLSearchParams(made?.query).get('fieldManager')).toBe('routedip-operator-generate-secret');
   });
 
   test('ends with 1 and the reason for a Secret without the key', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { refusal } from '../../adapters/kubernetes/api-error.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { FOREIGN, HOLDER, isPatchOf, marking, ours, setTaints } from './kubernetes-holders-support.ts';
@@ -161,6 +162,26 @@ describe('the taints of all holders', () => {
     await waitFor('all are marked', () => ['a', 'b', 'c'].every((node) => taints(node).length === 1));
     await writer.flush(PATIENCE_MS);
     expect(events()).toHaveLength(1);
+  });
+
+  test('that the server answers with an error are said in one Event about a node when that lasts', async () => {
+    let isMended = false;
+    const { meddled, simulator, taints } = await marking();
+    const { writer, log } = meddled((request) => {
+      if (isMended || !isPatchOf('a')(request)) return;
+      throw refusal({ verb: 'patch', path: request.path }, 500, 'failed calling webhook "x.example.com": connection refused');
+    });
+    writer.markHolders({ a: EFFECT, b: EFFECT }, true);
+    const events = () => simulator.store.list('v1', 'Event', { namespace: 'default' });
+    await waitFor('the Event', () => events().length > 0);
+    const tries = log.lines.length;
+    await waitFor('further tries', () => log.lines.length > tries + 2);
+    const message = expect.stringMatching(
+      /^its taints cannot be written; all else goes on: the API server answers with an error: .* webhook "x\./,
+    );
+    expect(events()).toMatchObject([{ type: 'Warning', reason: 'APIServerError', involvedObject: { kind: 'Node', name: 'a' }, message }]);
+    isMended = true;
+    await waitFor('it is marked', () => taints('a').length === 1 && taints('b').length === 1);
   });
 
   test('do not lose a mark that was set after they were said', async () => {

@@ -7,6 +7,7 @@ import { withinLimits } from '../../adapters/kubernetes/within-limits.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { at } from '../../simulator/kubernetes/objects.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
+import { FINALIZER, isPatchOfRoutedIP, routing } from './kubernetes-routedips-support.ts';
 import { FIRST, writing } from './kubernetes-writer-support.ts';
 
 const WHY = 'FloatingIPPool.flipop.digitalocean.com "pool" is invalid: spec.region: Too long: may not be more than 253 bytes';
@@ -51,6 +52,37 @@ test('a status that the server answers with an error is told of by one Event whe
   await waitFor('it is written', () => writer.shownGeneration(world.ref) !== null);
   expect(told()).toHaveLength(1);
 });
+
+test.each(['guard', 'unguard', 'retract'] as const)(
+  'a finalizer that the server answers with an error is told of by one Event, and for as long as it lasts (%s)',
+  async (verb) => {
+    const world = await routing({ finalizers: verb === 'guard' ? [] : [FINALIZER] });
+    let isMended = false;
+    const { writer } = world.meddled((request) => {
+      if (!isMended && isPatchOfRoutedIP(request))
+        throw refusal({ verb: 'patch', path: request.path }, 500, 'failed calling webhook "x.example.com": connection refused');
+    });
+    // Whoever guards tries again.
+    const again = async (): Promise<unknown> => (verb === 'retract' ? null : writer[verb](world.ref).catch(() => null));
+    const done = verb === 'retract' ? writer.retract(world.ref, []) : null;
+    const told = () => world.simulator.store.list('events.k8s.io/v1', 'Event').filter(({ reason }) => reason === 'APIServerError');
+    await again();
+    expect(writer.guardTrouble(world.ref)).toBeNull();
+    await waitFor('the Event', async () => {
+      await again();
+      return told().length === 1;
+    });
+    expect(told()[0]?.note).toContain('its finalizer cannot be written; all else goes on: the API server answers with an error: ');
+    const message = expect.stringMatching(/^the API server answers with an error: .* webhook "x\.example\.com"/);
+    expect(writer.guardTrouble(world.ref)).toEqual({ reason: 'APIServerError', message });
+    await again();
+    isMended = true;
+    await again();
+    await done;
+    expect([world.finalizers(), writer.guardTrouble(world.ref)]).toEqual([verb === 'guard' ? [FINALIZER] : [], null]);
+    expect(told()).toHaveLength(1);
+  },
+);
 
 describe('a status that the server refuses for what the object is', () => {
   test('is told of once in the log, by an Event and to probes, and all else of the object goes on', async () => {

@@ -16,13 +16,15 @@ let target: Target;
 let stage: Stage;
 let operator: Operator;
 let scrape: ReadonlyMap<string, ScrapedMetric>;
+let ip: string;
+let failing: string;
 
 /** The process that is shipped, from its sources as they are, after a failover that was refused once. */
 beforeAll(async () => {
   target = await openTarget();
   stage = await openStage(target);
   await stage.nodes('a', 'b');
-  const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
+  ({ ip } = stage.cloud.addReservedIP({ region: 'nyc3' }));
   // What it sends is counted: a machine that stands still must not have it send anything twice.
   operator = await stage.start({ isBundled: false, flags: ['--call-deadline=5s'] });
   await stage.pool('ingress', { ips: [ip] });
@@ -37,7 +39,7 @@ beforeAll(async () => {
   const group = { segment: '198.51.100.8/31', excludedIPs: [] };
   await target.client.create({ apiVersion: 'paas.org/v1', kind: 'IPGroup', metadata: { name: 'edge' }, spec: group });
   await stage.until('the address is active', async () => (await stage.activeOn('ingress', ip)) !== null);
-  const failing = (await stage.activeOn('ingress', ip)) ?? '';
+  failing = (await stage.activeOn('ingress', ip)) ?? '';
   stage.cloud.faults.add({ match: { method: 'POST', path: '/actions$' }, kind: 'status', code: 503, times: 1 });
   await stage.notReady(failing);
   await stage.until('it is active elsewhere', async () => ![null, failing].includes(await stage.activeOn('ingress', ip)));
@@ -84,6 +86,18 @@ describe('the operator as a process', () => {
     expect(samples('routedip_job_duration_seconds_count').map(({ labels }) => `${labels.job_name} ${labels.outcome}`)).toEqual(
       expect.arrayContaining(['assign error', 'assign success']),
     );
+  });
+
+  test('logs the failover: that the node is lost, which is elected, and that it has the address', () => {
+    const about = { object: 'FloatingIPPool default/ingress', address: ip, term: 1, from: failing };
+    const to = failing === 'a' ? 'b' : 'a';
+    const lines = operator.log.filter(({ address, from, level }) => address === ip && from === failing && level === 'info');
+    expect(lines).toEqual([
+      expect.objectContaining({ ...about, msg: 'an address has lost its node', reason: 'NodeLost' }),
+      expect.objectContaining({ ...about, msg: 'a node is elected for an address', to }),
+      expect.objectContaining({ ...about, msg: 'an address is assigned', to, job: expect.stringContaining(ip) }),
+    ]);
+    expect(lines[2]?.durationMs).toBeGreaterThan(0);
   });
 
   test('tells what is left of its budget, whether its caches are in step, that it leads, and that nothing is on its way', () => {

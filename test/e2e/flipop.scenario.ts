@@ -11,6 +11,7 @@ import { installFlipopsDefinitions, installOurDefinitions } from '../support/fli
 import { objectsIn } from '../support/kube-apply.ts';
 import type { Operator } from '../support/operator.ts';
 import { type Condition, type Names, named } from './named.ts';
+import { conditionOfPod, OBSERVER_NAMESPACE, OWN_CONDITION, observe, plans } from './observing.ts';
 
 /** As FLIPOP's repository has them in its folder of examples, byte for byte; those of its README are in crds/samples. */
 const PUBLISHED = join(import.meta.dirname, 'published');
@@ -54,19 +55,19 @@ async function apply({ stage }: Names, file: string) {
 }
 
 /** FLIPOP takes the Lease, and for the length of a test nobody has to see it renewed; with an empty name it gives it up, as it does when it ends. */
-async function heldBy({ stage }: Names, holderIdentity: string): Promise<void> {
+async function heldBy({ stage }: Names, holderIdentity: string, namespace: string = LEASE.namespace): Promise<void> {
   const { client } = stage.target;
-  const { name, namespace, ...lease } = LEASE;
+  const { name, namespace: _, ...lease } = LEASE;
   const now = new Date().toISOString().replace('Z', '000Z');
   const leaseDurationSeconds = holderIdentity === '' ? 1 : 3600;
   const spec = { holderIdentity, leaseDurationSeconds, acquireTime: now, renewTime: now, leaseTransitions: 41 };
   const exists = (await client.list(LEASE.apiVersion, LEASE.kind, { namespace })).some(({ metadata }) => metadata.name === name);
-  if (exists) await client.patch(LEASE, { spec });
+  if (exists) await client.patch({ ...LEASE, namespace }, { spec });
   else await client.create({ ...lease, metadata: { name, namespace }, spec });
 }
 
-const holderOf = async ({ stage }: Names): Promise<unknown> =>
-  ((await stage.target.client.get(LEASE)).spec as { holderIdentity?: unknown }).holderIdentity;
+const holderOf = async ({ stage }: Names, namespace: string = LEASE.namespace): Promise<unknown> =>
+  ((await stage.target.client.get({ ...LEASE, namespace })).spec as { holderIdentity?: unknown }).holderIdentity;
 
 /** What FLIPOP leaves behind: addresses on their nodes, annotations, a status in its words, right records. */
 async function leftByFlipop(names: Names) {
@@ -112,7 +113,7 @@ const figure = async (operator: Operator, name: string, labels: Readonly<Record<
 
 export const flipopScenarios = () =>
   describe('an installation of FLIPOP', () => {
-    const { names: current } = named();
+    const { names: current } = named({ audit: true });
 
     test('has its published examples served as they are, in their namespace, and its series', async () => {
       const names = current();
@@ -224,5 +225,46 @@ export const flipopScenarios = () =>
       await verified(names);
       expect([writes().length, stage.assigns().length]).toEqual([before, 1]);
       expect([...operator.log, ...next.log].filter(({ level }) => level === 'error')).toEqual([]);
+    });
+
+    test('is looked on at while it holds its Lease: under its own definitions what it does is planned no more, and nothing is written', async () => {
+      const names = current();
+      const { stage } = names;
+      const { client } = stage.target;
+      await installFlipopsDefinitions(client);
+      onTestFinished(() => installOurDefinitions(client));
+      const { zone, held, ips, poolRef, dropletOf } = await leftByFlipop(names);
+      const [first, second] = held;
+      if (!first || !second) throw new Error('FLIPOP left nothing');
+      // Where the observer would look for one.
+      await stage.target.observerKubeconfig();
+      await heldBy(names, FLIPOP, OBSERVER_NAMESPACE);
+      const writes = stage.target.operatorWrites().length;
+      const operator = await observe(stage);
+      await stage.until('it decides', () => operator.log.some(({ msg }) => msg === 'leads'));
+      await stage.until(
+        'the record of the nodes is known',
+        async () => (await figure(operator, 'flipop_nodednsrecordset_records', {})) === 2,
+      );
+      await plans(stage, operator, []);
+
+      await stage.notReady('a');
+      await plans(stage, operator, [`move ${first.ip}: a > c`, `withdraw A nodes.example.com: ${first.ip} > -`]);
+      // FLIPOP does it.
+      stage.cloud.moveReservedIP(first.ip, dropletOf('c'));
+      for (const [name, ip] of Object.entries({ a: null, c: first.ip }))
+        await client.patch({ apiVersion: 'v1', kind: 'Node', name }, { metadata: { annotations: { [ANNOTATION]: ip } } });
+      const moved = { ...ips, [first.ip]: { state: 'active', nodeName: 'c', providerID: `digitalocean://${dropletOf('c')}` } };
+      await client.patch(poolRef, { status: { ips: moved, assignableNodes: [] } }, { subresource: 'status' });
+      await plans(stage, operator, []);
+
+      expect((await stage.getPool('ingress')).status).toEqual({ ips: moved, assignableNodes: [] });
+      expect([zone.records('web'), zone.records('nodes')]).toEqual([30, 120].map((ttl) => held.map(({ ip }) => `A ${ip} ${ttl}`).sort()));
+      expect([await holderOf(names, OBSERVER_NAMESPACE), zone.writes(), stage.assigns()]).toEqual([FLIPOP, [], []]);
+      await stage.until('its Pod says so', async () => (await conditionOfPod(stage.target)) === 'True');
+      expect(await operator.stop()).toBe(0);
+      expect(stage.target.operatorWrites().slice(writes)).toEqual([OWN_CONDITION]);
+      expect(stage.target.observerRefusals()).toEqual([]);
+      expect(operator.log.filter(({ level }) => level === 'error')).toEqual([]);
     });
   });

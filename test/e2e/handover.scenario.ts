@@ -117,6 +117,33 @@ export const handoverScenarios = () =>
       expect(moves(address)).toEqual(['former', 'next', 'former']);
     });
 
+    test('that both want is fought for until one of them has lost it as often as its class says, which leaves it to the other one', async () => {
+      const contention = { moves: 2, windowSeconds: 3600 };
+      const rules = (firewall: string) => ({ routedIPFirewallName: firewall, adoption: 'Any', contention });
+      await former.world.setClass(CLASS, rules(former.firewall));
+      await former.world.routedIP('shop');
+      const address = await former.world.stable('shop');
+      await next.world.setClass(CLASS, rules(next.firewall));
+      await next.world.routedIP('shop', { routedIP: address });
+
+      const reasons = () => Promise.all([former, next].map(async ({ world }) => (await world.condition('shop'))?.reason));
+      await former.world.stage.until('one of them has yielded', async () => (await reasons()).includes('Contended'), 120_000);
+      // The former one has it first, and is the first to have lost it twice.
+      expect((await former.world.condition('shop'))?.reason).toBe('Contended');
+      await next.world.stable('shop');
+      const fought = ['former', 'next', 'former', 'next'];
+      expect(moves(address)).toEqual(fought);
+      await verified(former.world.lastCall());
+      expect(moves(address)).toEqual(fought);
+      expect((await former.world.condition('shop'))?.message).toContain(address);
+      expect((await former.world.status('shop'))?.contendedUntil).toEqual(expect.any(String));
+      expect(await former.world.events('shop')).toEqual(expect.arrayContaining(['DriftDetected', 'Contended']));
+      expect([(await next.world.condition('shop', 'Ready'))?.status, (await next.world.condition('shop'))?.status]).toEqual([
+        'True',
+        'False',
+      ]);
+    });
+
     test('of a pool is taken out of one list, and into the other', async () => {
       const { ip } = former.world.stage.cloud.addReservedIP({ region: 'nyc3' });
       const { ip: other } = former.world.stage.cloud.addReservedIP({ region: 'nyc3' });

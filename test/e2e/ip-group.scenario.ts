@@ -1,53 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { KubeClientError } from '../../simulator/kubernetes/client.ts';
-import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
-import { GROUP, type Routed, routedStageOnce } from './routed.ts';
+import { GROUP_CLASS, runJobs } from './group-jobs.ts';
+import { routedStageOnce } from './routed.ts';
 import { Vips } from './vip-objects.ts';
-
-const JOBS = 'routedip-operator';
-
-const TEMPLATE: JsonObject = {
-  template: { spec: { restartPolicy: 'Never', containers: [{ name: 'platform', image: 'registry.example/shell:1' }] } },
-};
-
-const CLASS: JsonObject = {
-  apiVersion: GROUP,
-  kind: 'ClusterRoutedIPClass',
-  metadata: { name: 'http' },
-  spec: {
-    className: 'example.com/http',
-    region: 'nyc3',
-    nodePortRange: '31000-32767',
-    perNodeIPLimit: 10,
-    routedIPReclaimPolicy: 'Delete',
-    ipGroup: 'edge',
-    updateRoutedIP: TEMPLATE,
-  },
-};
-
-interface JobObject {
-  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
-  readonly status?: { readonly conditions?: readonly unknown[] };
-}
-
-/** Has each Job of the class end well, since nothing runs here; answers their actions. A Job ends by this alone, so none is missed. */
-async function runJobs({ stage: { target } }: Routed): Promise<readonly string[]> {
-  const jobs = (await target.client.list('batch/v1', 'Job', { namespace: JOBS })) as unknown as readonly JobObject[];
-  for (const { metadata, status } of jobs.filter((job) => !job.status?.conditions?.length)) {
-    // As the Job controller writes it, which the server insists on.
-    const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({ type, status: 'True' }));
-    const at = `${new Date().toISOString().slice(0, 19)}Z`;
-    const ended = { ...status, startTime: at, completionTime: at, succeeded: 1, conditions };
-    const ref = { apiVersion: 'batch/v1', kind: 'Job', namespace: JOBS, name: metadata.name };
-    await target.client
-      .patch(ref, { status: ended } as unknown as JsonObject, { subresource: 'status' })
-      // It may have been cleared meanwhile.
-      .catch((error: unknown) => {
-        if (!(error instanceof KubeClientError && error.code === 404)) throw error;
-      });
-  }
-  return jobs.map(({ metadata }) => metadata.labels?.['routedip.io/action'] ?? '');
-}
 
 /** RoutedIPs and Services that share one IPGroup of three addresses. They go on where the one before has ended. */
 export const ipGroupScenarios = () =>
@@ -59,7 +13,7 @@ export const ipGroupScenarios = () =>
     /** Until then, Jobs go on. */
     const until = (what: string, holds: () => Promise<boolean>): Promise<void> =>
       routed().stage.until(what, async () => {
-        for (const action of await runJobs(routed())) actions.add(action);
+        for (const action of await runJobs(routed().stage)) actions.add(action);
         return holds();
       });
     const has = (name: string, address: string) =>
@@ -75,7 +29,7 @@ export const ipGroupScenarios = () =>
     test('is waited for while it is not there; then a RoutedIP gets its lowest address, and a Service the next', async () => {
       const { stage, put, service, routedIP } = routed();
       await stage.nodes('a', 'b');
-      await put(CLASS);
+      await put(GROUP_CLASS);
       await service('web', ['a', 'b']);
       await routedIP('web', { className: 'example.com/http' });
       await stage.start({ flags: ['--controllers=routedip,vip'] });

@@ -1,62 +1,16 @@
-import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import type { Difference } from '../../machines/types.ts';
-import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
-import type { Operator } from '../support/operator.ts';
+import { conditionOfPod, OWN_CONDITION, observe, planOf, plans, rows, served } from './observing.ts';
 import { type Routed, routedStage } from './routed.ts';
 import { HTTP, NODE_PORT } from './routed-objects.ts';
 import type { Target } from './target.ts';
 import { Vips } from './vip-objects.ts';
 import { digitalOceanZone } from './zones.ts';
 
-const NAMESPACE = 'routedip-observer';
-const FLAGS = ['--observe', `--namespace=${NAMESPACE}`, '--dashboard-bind-addr=127.0.0.1:0', '--journal-bind-addr=127.0.0.1:0'];
-
-/** One that only observes, under its own roles, in a Pod of its own. */
-async function observe({ stage }: Routed): Promise<Operator> {
-  const kubeconfig = await stage.target.observerKubeconfig();
-  await stage.target.client.create(OWN_POD).catch((error: unknown) => expect(String(error)).toContain('already exists'));
-  return stage.start({ kubeconfig, flags: FLAGS, env: { KUBERNETES_SERVICE_HOST: '127.0.0.1' } });
-}
-
-/** As its namespace enforces it. */
-const OWN_POD: JsonObject = {
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { name: hostname(), namespace: NAMESPACE },
-  spec: {
-    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
-    containers: [{ name: 'operator', image: 'x', securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } }],
-  },
-};
-
-const OWN_CONDITION = `PATCH /api/v1/namespaces/${NAMESPACE}/pods/${hostname()}/status`;
-
-/** What the Pod says of its operator. */
-async function conditionOfPod({ client }: Target): Promise<unknown> {
-  const { status } = await client.get({ apiVersion: 'v1', kind: 'Pod', namespace: NAMESPACE, name: hostname() });
-  const { conditions = [] } = (status ?? {}) as { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-  return conditions.find(({ type }) => type === 'routedip.io/ObserveOnly')?.status;
-}
 const LEASE = 'floating-ip-pool-controller-leader-election';
 const NODES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const OTHER_PORT = { ...HTTP, nodePort: NODE_PORT + 1 };
 const STALE = '203.0.113.250';
-
-const served = (operator: Operator, what: string): string =>
-  String(operator.log.find(({ msg }) => msg === `serves the ${what}`)?.url ?? '');
-
-/** What it would do, by its dashboard. */
-async function planOf(operator: Operator): Promise<readonly Difference[]> {
-  const url = served(operator, 'dashboard');
-  if (url === '') return [];
-  const answer = await fetch(`${url}/api/plan`);
-  return ((await answer.json()) as { readonly differences: readonly Difference[] }).differences;
-}
-
-/** In the order of a dictionary: what is decided at once is in none. */
-const rows = (plan: readonly Difference[]): readonly string[] =>
-  plan.map(({ what, subject, from, to }) => `${what} ${subject}: ${from ?? '-'} > ${to ?? '-'}`).sort();
 
 /** A pool with an address on node a and a loose one, both to be published; a pool that lacks an address; a RoutedIP behind a firewall; a Service with an IPGroup. */
 async function account(world: Routed, web = 'web', segment = '10.6.0.0/29') {
@@ -104,7 +58,7 @@ export const observeScenarios = () =>
     test('decides all and writes nothing; a crash changes nothing of that; without the flag it does all of it', async () => {
       const world = routed();
       const { stage, vips, zone, droplet, held, loose, bound, writes } = await account(world);
-      let operator = await observe(world);
+      let operator = await observe(stage);
       const expected = (moved: readonly RegExp[] = []): readonly RegExp[] => [
         /^allocate 10\.6\.0\.0: - > vip\/default\/web$/,
         new RegExp(`^assign ${loose}: - > [b-f]$`),
@@ -117,17 +71,7 @@ export const observeScenarios = () =>
         new RegExp(`^publish A www\\.example\\.com: - > ${loose}$`),
         new RegExp(`^withdraw A www\\.example\\.com: ${STALE} > -$`),
       ];
-      const plans = async (wanted: readonly RegExp[]): Promise<void> => {
-        let last: readonly string[] = [];
-        const isWanted = async () => {
-          last = rows(await planOf(operator));
-          return last.length === wanted.length && wanted.every((row) => last.some((each) => row.test(each)));
-        };
-        await stage.until('it plans what is wanted', isWanted, 60_000).catch((cause: unknown) => {
-          throw new Error(`it plans\n${last.join('\n')}`, { cause });
-        });
-      };
-      await plans(expected());
+      await plans(stage, operator, expected());
       expect(operator.log.filter(({ observeOnly }) => observeOnly !== true)).toEqual([]);
       expect((await operator.metrics('/readyz')).text).toContain('observe: only observes');
       expect((await operator.metrics('/metrics')).text).toMatch(/^routedip_observe_only 1$/m);
@@ -137,14 +81,14 @@ export const observeScenarios = () =>
 
       await stage.notReady('a');
       const moves = new RegExp(`^move ${held}: a > [b-f]$`);
-      await plans(expected([moves]));
+      await plans(stage, operator, expected([moves]));
       // With pauses of 100 ms between tries it would have been tried again long since.
       const tries = operator.log.filter(({ msg, message }) => msg === 'a change is withheld' && String(message).startsWith('create '));
       expect([tries.length, operator.log.filter(({ msg }) => msg === 'a job failed')]).toEqual([1, []]);
       operator.kill('SIGKILL');
       await operator.exited;
-      operator = await observe(world);
-      await plans(expected([moves]));
+      operator = await observe(stage);
+      await plans(stage, operator, expected([moves]));
 
       // Somebody else does one of them, and something else with another one.
       const to = (await planOf(operator)).find(({ subject }) => subject === loose)?.to ?? '';
@@ -185,7 +129,7 @@ export const observeScenarios = () =>
       await world.stable('shop');
       await vips.listing('other', '10.7.0.0');
       const leader = await leaseOf(stage.target);
-      const observer = await observe(world);
+      const observer = await observe(stage);
       const leads = () => observer.log.some(({ msg }) => msg === 'leads');
       await stage.until('it decides', leads);
       const plansNothing = () => stage.until('it plans nothing', async () => leads() && (await planOf(observer)).length === 0);
@@ -216,7 +160,7 @@ export const observeScenarios = () =>
       await world.routedIP('shop', { className: 'example.com/by-jobs' });
       await world.routedIP('kept', { className: 'example.com/by-jobs', routedIP: '203.0.113.77' });
       const kube = stage.target.operatorWrites().length;
-      const operator = await observe(world);
+      const operator = await observe(stage);
       const wanted = ['create a new address: - > rip/default/shop', 'run job find: - > rip/default/kept/ip/203.0.113.77'];
       // Another test may have left a Service.
       const ofRoutedIPs = async () => rows(await planOf(operator)).filter((row) => row.includes('rip/'));

@@ -3,6 +3,7 @@ import { ApiError } from '../../adapters/kubernetes/api-error.ts';
 import type { Connection } from '../../adapters/kubernetes/connection.ts';
 import type { Seen } from '../../adapters/kubernetes/source.ts';
 import { KubernetesWriter } from '../../adapters/kubernetes/writer.ts';
+import type { Address } from '../../machines/types.ts';
 import { test } from '../actors/routed-test.ts';
 import { MINUTE, type RoutedWorld, SECOND } from '../actors/routed-world.ts';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
@@ -67,4 +68,28 @@ test('a pool that was never begun, since its predecessor of the same name remain
   world.cluster.removePool(second);
   await world.clock.advance(10 * MINUTE);
   expect(shown()).toEqual([]);
+});
+
+test('a record set that is invalid, and one that has nothing to list, are counted as not ready, and as ready once they stand', async ({
+  open,
+}) => {
+  const world = open();
+  const shown = counted(world);
+  world.provider.cloud.addZone('example.com');
+  world.setNode(node('a'));
+  const recordSet = (name: string, zone: string) =>
+    world.cluster.setPool({
+      kind: 'NodeDNSRecordSet',
+      name,
+      spec: { match: { nodeLabel: 'pool=work' }, dnsRecordSet: { zone, recordName: name } },
+    });
+  recordSet('wrong', '');
+  recordSet('empty', 'example.com');
+  await world.leader();
+  await world.clock.advance(10 * SECOND);
+  expect(shown().sort()).toEqual(['NodeDNSRecordSet False InvalidSpec', 'NodeDNSRecordSet False NoAddress']);
+  world.setNode(node('a', { externalIPs: ['198.51.100.1' as Address] }));
+  recordSet('wrong', 'example.com');
+  await world.clock.advance(10 * SECOND);
+  expect(shown()).toEqual(['NodeDNSRecordSet True Published', 'NodeDNSRecordSet True Published']);
 });

@@ -36,8 +36,8 @@ const heard = 'routedip_cache_last_sync_timestamp_seconds{kind="FloatingIPPool"}
 const unserved = 'routedip_objects_unserved{kind="RoutedIP",reason="ProviderUnread"}';
 const unread = 'routedip_providers_unread{provider="digitalocean"}';
 const drifts = 'routedip_drift_total{provider="digitalocean"}';
-const said = (condition: string, status: string, reason: string): string =>
-  `routedip_objects{kind="FloatingIPPool",condition="${condition}",status="${status}",reason="${reason}"}`;
+const said = (condition: string, status: string, reason: string, kind = 'FloatingIPPool'): string =>
+  `routedip_objects{kind="${kind}",condition="${condition}",status="${status}",reason="${reason}"}`;
 const jobs = (of: string): string => `routedip_queue_jobs{queue="digitalocean",state="${of}"}`;
 
 /** When each alert fires, and when it does not. RoutedIPStartsOver has a test of its own. */
@@ -235,6 +235,42 @@ export const ALERTS: readonly AlertCase[] = [
         [said('Ready', 'True', 'AllActive')]: '7x30',
         [said('Degraded', 'True', 'NodeInUse')]: '1x30',
         [said('Ready', 'False', 'Waiting')]: '1x3 0x20',
+      },
+    ],
+  },
+  {
+    alert: 'RoutedIPObjectNotReady',
+    // The zone is named wrongly; once it is right, no node has an address to be listed.
+    wrong: {
+      [said('Ready', 'False', 'InvalidSpec', 'NodeDNSRecordSet')]: '0x2 1x3 0x30',
+      [said('Ready', 'False', 'NoAddress', 'NodeDNSRecordSet')]: '_x5 1x30',
+      [said('Ready', 'True', 'Published', 'NodeDNSRecordSet')]: '2x40',
+    },
+    begins: 3,
+    labels: { kind: 'NodeDNSRecordSet' },
+    summary: '1 objects of kind NodeDNSRecordSet are not ready',
+    right: [
+      {
+        [said('Ready', 'True', 'Published', 'NodeDNSRecordSet')]: '2x40',
+        [said('Degraded', 'True', 'NodesWithoutAddress', 'NodeDNSRecordSet')]: '1x40',
+        [said('Ready', 'False', 'Publishing', 'NodeDNSRecordSet')]: '1x3 0x30',
+      },
+    ],
+  },
+  {
+    alert: 'RoutedIPObjectNotReady',
+    wrong: {
+      [said('Ready', 'False', 'NoEligibleNode', 'RoutedIP')]: '0x2 2x30',
+      [said('Ready', 'Unknown', 'Unverified', 'RoutedIP')]: '0x2 1x30',
+      [said('Ready', 'True', 'Assigned', 'RoutedIP')]: '7x40',
+    },
+    begins: 3,
+    labels: { kind: 'RoutedIP' },
+    summary: '3 objects of kind RoutedIP are not ready',
+    right: [
+      {
+        [said('Ready', 'True', 'Assigned', 'RoutedIP')]: '7x40',
+        [said('Ready', 'False', 'Assigning', 'RoutedIP')]: '1x3 0x30',
       },
     ],
   },

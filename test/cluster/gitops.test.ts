@@ -1,0 +1,3 @@
+import { gitopsScenarios } from '../e2e/gitops.scenario.ts';
+
+gitopsScenarios();

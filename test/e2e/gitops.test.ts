@@ -1,0 +1,3 @@
+import { gitopsScenarios } from './gitops.scenario.ts';
+
+gitopsScenarios();
