@@ -253,7 +253,9 @@ export class ObservedPools {
     if (id === null || !pool) return null;
     // A provider that is misspelt has no list; that of the last valid spec has.
     const keys = [this.providerOf(pool), this.#poolOf(id)?.provider ?? ''];
-    const has = ['Holds', 'Bound'].includes(this.#standingOf(id, address)) || keys.some((key) => this.#lists.get(key)?.has(address));
+    const has =
+      ['Holds', 'Bound'].includes(this.#standingOf(id, address)) ||
+      keys.some((key) => this.#lists.get(listKey(key, familyOf(address)))?.has(address));
     return has ? `${pool.ref.kind} ${pool.ref.namespace}/${pool.ref.name}` : null;
   }
 

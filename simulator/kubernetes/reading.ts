@@ -35,11 +35,17 @@ export const listText = (resource: Resource, page: Page, form: Form, query: URLS
   }
 };
 
+/** A 403 is that of an authorizer. */
+const injected = (code: number, plural: string): ApiError =>
+  code === 403
+    ? new ApiError(code, 'Forbidden', `${plural} is forbidden: User "simulated" cannot list resource "${plural}"`, {})
+    : new ApiError(code, 'InternalError', 'injected failure of a list', {});
+
 /** A list, or undefined when a fault has already answered. @throws ApiError 400, 406, 410, 504. */
 export const list = ({ api, faults }: Handling, call: Call): Reply | undefined => {
   const { resource, namespace } = call.target;
   const fault = faults.takeListFault(resource.plural, call.query.has('continue'));
-  if (fault?.kind === 'status') throw new ApiError(fault.code, 'InternalError', 'injected failure of a list', {});
+  if (fault?.kind === 'status') throw injected(fault.code, resource.plural);
   if (fault?.kind === 'expireContinue') throw expired('The provided continue parameter is too old to display a consistent list result.');
   const page = listPage(api, resource, namespace, call.query);
   const shown = fault?.kind === 'empty' ? { ...page, entries: [], continueToken: '', remaining: undefined } : page;

@@ -163,7 +163,7 @@ describe('a write that is refused', () => {
     });
 
   test('by the roles says which right is missing', async () => {
-    const { writer, ref } = await refused(403, 'ips.paas.org is forbidden');
+    const { writer, ref } = await refused(403, 'ips.paas.org is forbidden: User "operator" cannot create resource "ips"');
     const error = await writer.reserve(A, 'a', ref, new TestFence()).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({ kind: 'Unauthorized', message: expect.stringContaining('the ServiceAccount may not create ips') });

@@ -27,6 +27,9 @@ export const inventoryScenarios = () =>
       };
       const standing = async (of: string) => (await shown())?.accounts[0]?.addresses.find((each) => each.address === of)?.standing;
       await stage.until('it shows the RoutedIP', async () => (await standing(address)) === 'claimed');
+      // IPv6 addresses are read while a pool has one.
+      await stage.pool('six', { ips: [six], match: { nodeLabel: 'pool=nowhere' } });
+      await stage.until('it shows the IPv6 address', async () => (await standing(six)) === 'claimed');
 
       const table = await asked('-o', 'wide');
       expect([table.stderr, table.code]).toEqual(['', 3]);
@@ -35,10 +38,10 @@ export const inventoryScenarios = () =>
       const machine = 'digitalocean://\\d+';
       for (const line of [
         `digitalocean +${free} +IPv4 +nyc3 +- +- +nobody +- +- +5\\.00 USD`,
-        `digitalocean +${six} +IPv6 +nyc3 +- +- +nobody +- +- +free`,
+        `digitalocean +${six} +IPv6 +nyc3 +- +- +FloatingIPPool default/six +- +- +free`,
         `digitalocean +${ip} +IPv4 +nyc3 +${holder} +${machine} +FloatingIPPool default/ingress +- +- +free`,
         `digitalocean +${address} +IPv4 +nyc3 +${assignedNode} +${machine} +RoutedIP default/shop +RoutedIP default/shop +\\d+[sm] +free`,
-        `digitalocean: 4 addresses, 2 orphans that nobody in this cluster claims; 5\\.00 USD a month\\. Read \\d+s ago`,
+        `digitalocean: 4 addresses, 1 orphan that nobody in this cluster claims; 5\\.00 USD a month\\. Read \\d+s ago`,
       ])
         expect(table.stdout).toMatch(new RegExp(`^${line}$`, 'm'));
 
