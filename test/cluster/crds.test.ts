@@ -142,14 +142,16 @@ describe('a record set', () => {
       observedGeneration: 1,
       lastTransitionTime: '2026-01-02T03:04:05Z',
     }));
-    const status = { state: 'error', error: 'Failed to update DNS: 503', records: 2, observedGeneration: 1, term: 3, conditions };
+    const addresses = ['203.0.113.1', '203.0.113.2'];
+    const shownStatus = { state: 'error', error: 'Failed to update DNS: 503', records: 2, addresses };
+    const status = { ...shownStatus, observedGeneration: 1, term: 3, conditions };
     expect((await cluster.send(`${path}/status`, { method: 'PATCH', body: { status } })).status).toBe(200);
     expect((await cluster.send(path)).body.status).toEqual(status);
     const wrong = await cluster.send(`${path}/status`, { method: 'PATCH', body: { status: { state: 'lost' } } });
     expect(wrong.body.message).toContain('status.state: Unsupported value');
     const { body } = await cluster.send(recordSets(namespace), { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
     const columns = body.columnDefinitions.map(({ name }: { name: string }) => name);
-    expect(columns).toEqual(['Name', 'Zone', 'Record', 'State', 'Records', 'Ready', 'Reason', 'Error', 'Age', 'Message']);
+    expect(columns).toEqual(['Name', 'Zone', 'Record', 'State', 'Records', 'Ready', 'Reason', 'Error', 'Age', 'Message', 'Addresses']);
     const [shown] = body.rows;
     expect(shown.cells.slice(0, 8)).toEqual([
       'nodes',
@@ -161,7 +163,7 @@ describe('a record set', () => {
       'Published',
       'Failed to update DNS: 503',
     ]);
-    expect(shown.cells.at(-1)).toBe('as it should be');
+    expect(shown.cells.slice(-2)).toEqual(['as it should be', JSON.stringify(addresses)]);
   });
 });
 
