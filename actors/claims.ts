@@ -9,7 +9,7 @@ import type { Evidence, Standing } from '../machines/precedence.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import { boundAddress } from '../machines/rebuild-routed-ip.ts';
 import type { RecordSetContext } from '../machines/record-set.ts';
-import { type ActorId, ADDRESS, type Address } from '../machines/types.ts';
+import { type ActorId, ADDRESS, type Address, type Family } from '../machines/types.ts';
 import { checkPoolSpec, type ProviderRegistry } from '../machines/validate.ts';
 import { checkRecordSetSpec } from '../machines/validate-record-set.ts';
 import { recordTarget } from '../machines/validate-target.ts';
@@ -176,6 +176,9 @@ export function restoredAddress(object: PoolObject): Address | null {
   const address = parseAddress(marks?.annotations[ADDRESS] ?? '');
   return address && familyOf(address) === 4 ? address : null;
 }
+
+/** Of the addresses that an object has or asks for. */
+export const familyIn = (object: PoolObject): Family => (addressesIn(object).some((address) => familyOf(address) === 6) ? 6 : 4);
 
 /** The addresses that the spec of an object names. */
 export function addressesIn({ ref, spec }: PoolObject): readonly Address[] {

@@ -6,7 +6,7 @@ import type { ActorId, Address, ObservedAddress } from '../machines/types.ts';
 import { type VerificationContext, verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
-import { addressesIn } from './claims.ts';
+import { familyIn } from './claims.ts';
 import { FirewallLooks } from './firewall-looks.ts';
 import { isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
@@ -137,7 +137,7 @@ export class ProviderLists {
   startWhenRead(id: ActorId, pool: PoolObject): boolean {
     const name = this.#beginsBy(id, pool);
     const provider = this.#ports.providers.all[accountOfList(name)]?.provider ?? null;
-    if (provider && accountOfList(name) !== this.#ports.pools.providerOf(pool))
+    if (provider && name !== listKey(this.#ports.pools.providerOf(pool), familyIn(pool)))
       this.#moved.set(name, (this.#moved.get(name) ?? new Set()).add(id));
     if (provider) void this.read(name, provider);
     else this.#ports.unreadable(id);
@@ -200,15 +200,19 @@ export class ProviderLists {
     return new Set([...this.#lists.keys(), ...this.#reading.keys()]);
   }
 
-  /** There are no means to read the account for now. */
+  /** The account cannot be read for now. */
   giveUp(key: string): void {
     for (const name of FAMILIES.map((family) => listKey(key, family))) {
-      this.#reading.delete(name);
-      this.#lists.delete(name);
-      this.#tellListed(name, []);
+      this.#forget(name);
       if (!Object.hasOwn(this.#ports.providers.all, key)) this.#ports.cells.tell(verificationActor(name), { type: 'DELETED' });
     }
     this.#ports.quota.unlisted(key);
+  }
+
+  #forget(name: string): void {
+    this.#reading.delete(name);
+    this.#lists.delete(name);
+    this.#tellListed(name, []);
   }
 
   /** What is stored was taken over. */
@@ -274,8 +278,7 @@ export class ProviderLists {
 
   /** The list that has the addresses which the pool is to have. */
   #listOf(pool: PoolObject): string {
-    const [first] = addressesIn(pool);
-    return listKey(this.providerOf(pool), first ? familyOf(first) : 4);
+    return listKey(this.providerOf(pool), familyIn(pool));
   }
 
   /** The list of the addresses that its records have, whatever its object says by now, as long as that can be read. */
@@ -315,8 +318,9 @@ export class ProviderLists {
 
   #usersOf(name: string): readonly (readonly [ActorId, PoolObject])[] {
     const { pools, cells } = this.#ports;
-    const users = usersOf(accountOfList(name), pools, (cell) => cells.recordsOf(cell));
-    return users.filter(([id, pool]) => isPool(id) && this.#listOf(pool) === name);
+    return usersOf(accountOfList(name), pools, (cell) => cells.recordsOf(cell)).filter(
+      ([id, pool]) => isPool(id) && this.#listOf(pool) === name,
+    );
   }
 
   #dueOf(name: string): readonly ActorId[] {
@@ -325,7 +329,7 @@ export class ProviderLists {
 
   /** Those that work with the account, and those that have moved away from it. */
   #waitingOn(name: string): readonly ActorId[] {
-    return [...new Set([...this.#usersOf(name).map(([id]) => id), ...this.waitingFor(name)])];
+    return [...new Set([...this.#usersOf(name).map(([id]) => id), ...(this.#moved.get(name) ?? [])])];
   }
 
   /** The object of a pool that waits for this list; undefined where it waits for none, or for another one. */
@@ -339,7 +343,7 @@ export class ProviderLists {
   }
 
   async #lookAgain(name: string, versions: Versions): Promise<void> {
-    const provider = this.#ports.providers.all[accountOfList(name)]?.provider ?? null;
+    const { provider } = this.#ports.providers.all[accountOfList(name)] ?? {};
     if (!provider) return;
     const at = this.#ports.clock.now();
     try {
@@ -356,10 +360,10 @@ export class ProviderLists {
   /** Ends what nobody needs any more: verifications of accounts that nobody asks for, whose jobs would wait for ever, and firewalls in which nothing is claimed
    *  or ours. To be called regularly: a firewall may be given up at any time. */
   endUnknown(): void {
-    const { cells } = this.#ports;
-    for (const id of cells.all.keys()) {
+    for (const name of this.names()) if (!this.#isNeeded(name)) this.#forget(name);
+    for (const id of this.#ports.cells.all.keys()) {
       const name = verifiedBy(id);
-      if (name === null ? this.#firewalls.isUnused(id) : !this.#isNeeded(name)) cells.tell(id, { type: 'DELETED' });
+      if (name === null ? this.#firewalls.isUnused(id) : !this.#isNeeded(name)) this.#ports.cells.tell(id, { type: 'DELETED' });
     }
   }
 

@@ -77,7 +77,7 @@ export function heldWithout(held: Held, beyond: readonly string[] | undefined): 
   return { ...held, ports, nodes: ports.length > 0 ? held.nodes : [], beyond };
 }
 
-/** Changes are not applied yet on one of these machines, as far as anybody tells: those of others are waited for by nobody. */
+/** Changes are still pending on one of these machines; on any of them, where nobody tells which. */
 export const isPendingOn = ({ pending, pendingOn }: FirewallFound, nodes: Iterable<ProviderID>): boolean =>
   pending && (pendingOn === undefined || !new Set(nodes).isDisjointFrom(new Set(pendingOn)));
 

@@ -62,7 +62,7 @@ describe('docs/support.md', () => {
     ['CoreDNS 1.15', 'CoreDNS 1.14'],
     ['| Redis 7.2 |', '| Redis 7.4 |'],
     ['| Redis 6.2 |', '| Redis 6.0 |'],
-    ['| Node.js 24 |', '| Node.js 22 |'],
+    ['| Node.js 24.5 |', '| Node.js 22 |'],
     ['3.22.0: lint', '3.21.0: lint'],
     ['`promtool` of 0.316', '`promtool` of 0.315'],
   ])('would be found wrong with %s as %s', (from, to) => {

@@ -55,9 +55,12 @@ export function addressVerbs(layer: RequestLayer, api: AddressAPI, droplets: Sig
       }),
     listRoutedIPs: (call) =>
       verb('list addresses', call, async () => {
-        const listed = await (call.family === 4 ? four : six).list().catch(partial);
-        await seen(listed, droplets);
-        return distinct(listed);
+        const { items, cut } = await (call.family === 4 ? four : six).list().then((items) => ({ items, cut: null }), cutShort);
+        const distinct = [...new Map(items.map((each) => [each.address, each])).values()];
+        await seen(distinct, droplets);
+        if (cut) throw new PartialList(cut.message, distinct, { cause: cut });
+        if (distinct.length < items.length) throw new PartialList('list addresses: the list changed while it was read', distinct);
+        return distinct;
       }),
     findNode: (providerID, call) =>
       verb(`find ${providerID}`, call, async () => {
@@ -103,16 +106,10 @@ async function orNull(read: Promise<unknown>): Promise<unknown> {
   }
 }
 
-function partial(cause: unknown): never {
-  if (cause instanceof CutList) throw new PartialList(cause.message, cause.shown as readonly ObservedAddress[], { cause });
-  throw cause;
-}
-
-/** An address shown on two pages means that the list changed while it was read. */
-function distinct(observed: readonly ObservedAddress[]): readonly ObservedAddress[] {
-  const distinct = new Map(observed.map((each) => [each.address, each]));
-  if (distinct.size === observed.length) return observed;
-  throw new PartialList('list addresses: the list changed while it was read', [...distinct.values()]);
+/** @throws what is no list that was cut short */
+function cutShort(error: unknown): { readonly items: readonly ObservedAddress[]; readonly cut: Error } {
+  if (error instanceof CutList) return { items: error.shown as readonly ObservedAddress[], cut: error };
+  throw error;
 }
 
 /** The creation took effect: an answer that cannot be read leaves open which address it made. */
@@ -126,18 +123,18 @@ function createdAddress(body: unknown): Address {
 
 function stateOf(action: unknown): 'running' | 'completed' | 'errored' | 'unknown' {
   if (action === null) return 'unknown';
-  return STATE_OF_ACTION[observedAction(action).status] ?? 'unknown';
+  return STATE_OF_ACTION.get(observedAction(action).status) ?? 'unknown';
 }
 
 /** The description has `in-progress`, `completed` and `errored`; the others were seen. */
-const STATE_OF_ACTION: Readonly<Record<string, 'running' | 'completed' | 'errored'>> = {
-  new: 'running',
-  pending: 'running',
-  'in-progress': 'running',
-  completed: 'completed',
-  done: 'completed',
-  errored: 'errored',
-};
+const STATE_OF_ACTION: ReadonlyMap<string, 'running' | 'completed' | 'errored'> = new Map([
+  ['new', 'running'],
+  ['pending', 'running'],
+  ['in-progress', 'running'],
+  ['completed', 'completed'],
+  ['done', 'completed'],
+  ['errored', 'errored'],
+]);
 
 async function assign(layer: RequestLayer, calls: Calls, address: Address, providerID: ProviderID): Promise<string | null> {
   const dropletId = dropletIdOf(providerID);

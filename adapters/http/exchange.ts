@@ -75,8 +75,15 @@ export function exchange({ secure, agent, probe }: Wire, verb: Verb, { method, u
       headers: { accept: 'application/json', ...headers, ...length },
       agent,
     });
-    const timer = setTimeout(() => request.destroy(new Error('deadline exceeded')), Math.max(1, verb.deadlineAt - performance.now()));
+    const expire = (): void => {
+      const error = new Error('deadline exceeded');
+      // While a proxy opens a tunnel the request has no socket, and a destroyed one tells of it only once that has ended.
+      lost(error);
+      request.destroy(error);
+    };
+    const timer = setTimeout(expire, Math.max(1, verb.deadlineAt - performance.now()));
     const begin = (): void => {
+      if (request.destroyed) return;
       try {
         probe?.('beforeSend', about);
         // From here to `end` nothing may be awaited: the fence holds for this moment only.

@@ -3,14 +3,24 @@ import ipaddr from 'ipaddr.js';
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** The proxy by which `url` is asked, as Go programs read HTTPS_PROXY, HTTP_PROXY and NO_PROXY: in either case, with names, suffixes, ports, addresses and
- *  networks in the last one; null for none. Never for this machine itself. Source: golang.org/x/net/http/httpproxy. */
+ *  networks in the last one; null for none. Never for this machine itself. Source: golang.org/x/net/http/httpproxy.
+ *  @throws Error for a proxy that is none of HTTP; the message has no credentials */
 export function proxyFor(url: string, variables: Variables): string | null {
+  // Whoever asks there says better what is wrong with it.
+  if (!URL.canParse(url)) return null;
   const { protocol, hostname, port } = new URL(url);
   const said = (name: string): string => variables[name] || variables[name.toLowerCase()] || '';
   const proxy = said(protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
   const host = hostname.replace(/^\[|\]$/g, '');
   if (proxy === '' || isOwn(host) || isExcepted(host, port || (protocol === 'https:' ? '443' : '80'), said('NO_PROXY'))) return null;
-  return proxy.includes('://') ? proxy : `http://${proxy}`;
+  return checked(proxy.includes('://') ? proxy : `http://${proxy}`);
+}
+
+function checked(proxy: string): string {
+  const { protocol, host } = URL.canParse(proxy) ? new URL(proxy) : { protocol: '', host: '' };
+  if (['http:', 'https:'].includes(protocol) && host !== '') return proxy;
+  const what = protocol === '' ? 'a text that is no URL' : `${protocol}//${host}`;
+  throw new Error(`HTTPS_PROXY or HTTP_PROXY is ${what}: it has to be http://HOST:PORT or https://HOST:PORT`);
 }
 
 const isOwn = (host: string): boolean => host === 'localhost' || (ipaddr.isValid(host) && ipaddr.parse(host).range() === 'loopback');

@@ -284,6 +284,49 @@ describe('lists', () => {
     expect(process.supervisor.unreadProviders()).toEqual({});
   });
 
+  test('of IPv6 addresses that cannot be read are forgotten with the last pool that has one', async ({ open }) => {
+    const world = open({ facts });
+    let isDown = true;
+    world.begins = ({ providers }) => {
+      const standing = providers.all[PROVIDER];
+      const { provider } = standing ?? {};
+      if (!standing || !provider) throw new Error('there is no provider');
+      const listRoutedIPs: typeof provider.listRoutedIPs = (call) =>
+        call.family === 6 && isDown ? Promise.reject(new ProviderError('Unavailable', 'list: 503')) : provider.listRoutedIPs(call);
+      providers.set(PROVIDER, { ...standing, provider: { ...provider, listRoutedIPs } });
+    };
+    world.nodes(node('a'));
+    world.address(FOUR);
+    const four = world.pool('four', { ips: [FOUR] });
+    const six = world.pool('six', { ips: [SIX] });
+    const { supervisor } = await world.start();
+    await world.untilStates(four, { [FOUR]: 'active' });
+    await world.clock.runUntil(() => Object.keys(supervisor.unreadProviders()).length === 1, 30_000);
+    world.cluster.removePool(six);
+    await world.clock.runUntil(() => Object.keys(supervisor.unreadProviders()).length === 0, 120_000);
+    // A pool that is edited to have one finds a list that was read for it.
+    isDown = false;
+    world.address(SEVEN);
+    world.pool('four', { ips: [SEVEN] });
+    await world.untilStates(four, { [SEVEN]: 'active' }, 60_000);
+    const sixes = () => world.provider.calls.filter(({ verb, args }) => verb === 'listRoutedIPs' && args[0] === 6).length;
+    const before = sixes();
+    expect(before).toBeGreaterThan(0);
+    await world.clock.advance(700_000);
+    expect(sixes()).toBeGreaterThan(before);
+  });
+
+  test('are read for a pool that was edited to have IPv4 addresses while nobody led: it gives up those that it had', async ({ open }) => {
+    const world = open({ facts });
+    const { six, first } = await bothOn(world);
+    first.kill();
+    const other = world.address('203.0.113.9');
+    world.pool('six', { ips: [other] });
+    await world.start();
+    await world.untilStates(six, { [other]: 'active' }, 60_000);
+    expect(Object.keys(world.status(six).ips ?? {})).toEqual([other]);
+  });
+
   test('that show less than there is take nothing away: what they do not show is looked at, and nothing is created', async ({ open }) => {
     const world = open({ facts });
     const { four, first } = await bothOn(world);

@@ -23,8 +23,11 @@ describe('a token without droplet:read', () => {
     simulator.faults.add({ kind: 'lacksScope', scope: 'droplet:read' });
     expect(await failure(provider.listRoutedIPs(all))).toMatchObject(MISSING);
     expect(await failure(provider.findRoutedIP(address, read))).toMatchObject(MISSING);
+    simulator.addReservedIP({ region: 'nyc3' });
+    simulator.faults.add({ kind: 'truncatePages', how: 'missingRest' });
+    expect(await failure(provider.listRoutedIPs(all))).toMatchObject(MISSING);
     simulator.faults.clear();
-    expect(await provider.listRoutedIPs(all)).toMatchObject([{ address, providerID: node }]);
+    expect(await provider.listRoutedIPs(all)).toMatchObject([{ address, providerID: node }, { providerID: null }]);
   });
 
   test('is not asked after while an address shows a Droplet, and once in five minutes where none does', async () => {

@@ -88,6 +88,7 @@ describe('an answer', () => {
     ['done', 'completed'],
     ['errored', 'errored'],
     ['paused', 'unknown'],
+    ['constructor', 'unknown'],
   ])('about an action that is %s says that it is %s', async (status, state) => {
     const { digitalocean } = await answering((_, response) => json(response, { action: { id: 5, status } }));
     expect(await digitalocean.actionState(ADDRESS, '5', read)).toBe(state);

@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, type Server } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Fenced } from '../../actors/errors.ts';
@@ -9,6 +10,7 @@ import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider
 import { proxyFor } from '../../adapters/http/proxy.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
 import { kubeconfigText } from '../../simulator/kubernetes/kubeconfig.ts';
+import { failure } from '../contracts/provider-harness.ts';
 import { recordingBudget, recordingLog, secret } from './digitalocean-support.ts';
 import { connected } from './kubernetes-support.ts';
 
@@ -43,6 +45,16 @@ describe('a proxy', () => {
     ['not for a port', 'https://api.example:8443', { ...all, NO_PROXY: 'api.example:8443' }, null],
     ['but for another one', 'https://api.example', { ...all, NO_PROXY: 'api.example:8443' }, PROXY],
   ])('is used %s', (_, url, variables, proxy) => expect(proxyFor(url, variables)).toBe(proxy));
+
+  test.each([
+    ['socks5://user:secret@proxy.example:1080', 'socks5://proxy.example:1080'],
+    ['http://', 'a text that is no URL'],
+    ['user:secret@:', 'a text that is no URL'],
+  ])('that is %s is refused, without its password', (proxy, what) => {
+    const refused = () => proxyFor('https://api.example', { HTTPS_PROXY: proxy });
+    expect(refused).toThrow(`HTTPS_PROXY or HTTP_PROXY is ${what}: it has to be http://HOST:PORT`);
+    expect(refused).not.toThrow('secret');
+  });
 });
 
 const listening = async (server: Server): Promise<number> => {
@@ -50,6 +62,8 @@ const listening = async (server: Server): Promise<number> => {
   onTestFinished(() => void server.close());
   return (server.address() as AddressInfo).port;
 };
+
+const tunnels: Duplex[] = [];
 
 /** An API over TLS, and a proxy by whose CONNECT everything reaches it. */
 async function behindProxy(answer: (request: IncomingMessage) => unknown) {
@@ -64,18 +78,25 @@ async function behindProxy(answer: (request: IncomingMessage) => unknown) {
   );
   const asked: string[] = [];
   const proxy = createHttpServer();
+  let held = (go: () => void): void => go();
   proxy.on('connect', (request, socket) => {
     asked.push(request.url ?? '');
-    const through = connect(api, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-      through.pipe(socket).pipe(through);
+    tunnels.push(socket);
+    held(() => {
+      const through = connect(api, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+        through.pipe(socket).pipe(through);
+      });
+      for (const each of [socket, through]) each.on('error', () => through.destroy());
+      onTestFinished(() => void through.destroy());
     });
-    for (const each of [socket, through]) each.on('error', () => through.destroy());
-    onTestFinished(() => void through.destroy());
   });
   vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${await listening(proxy)}`);
   vi.stubEnv('NO_PROXY', '');
-  return { asked };
+  const hold = (by: typeof held): void => {
+    held = by;
+  };
+  return { asked, hold };
 }
 
 describe('requests by a proxy', () => {
@@ -100,6 +121,23 @@ describe('requests by a proxy', () => {
     };
     await expect(provider.assignRoutedIP(ADDRESS, NODE, { purpose: 'failover', fence: stale })).rejects.toThrow(Fenced);
     expect(seen).toHaveLength(1);
+  });
+
+  test('end at their deadline while it opens no tunnel: nothing was sent, and nothing is sent later', async () => {
+    const open: (() => void)[] = [];
+    const { asked, hold } = await behindProxy(() => ({}));
+    hold((go) => void open.push(go));
+    const options = { token: secret, url: `https://${API}`, budget: recordingBudget(), log: recordingLog(), deadlineMs: 200 };
+    const provider = createDigitalOceanProvider(options);
+    onTestFinished(() => provider.close());
+    const fence = { read: async () => undefined, assertFresh: vi.fn() };
+    const error = await failure(provider.assignRoutedIP(ADDRESS, NODE, { purpose: 'failover', fence }));
+    expect(error).toMatchObject({ kind: 'Unavailable', unknownOutcome: false, message: expect.stringContaining('deadline exceeded') });
+    expect(asked).toHaveLength(1);
+    const closed = new Promise<void>((resolve) => void tunnels.at(-1)?.once('close', resolve));
+    for (const go of open) go();
+    await closed;
+    expect(fence.assertFresh).not.toHaveBeenCalled();
   });
 
   test('reach the API server, but not where NO_PROXY has it', async () => {
