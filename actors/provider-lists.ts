@@ -56,7 +56,6 @@ interface AccountState {
 }
 
 const FAMILIES = [4, 6] as const;
-
 /** When a list was asked for, ms since the epoch, and the record versions that stood then. */
 interface Asked {
   readonly at: number;
@@ -146,7 +145,7 @@ export class ProviderLists {
 
   /** Has the list of the pool's addresses read: with `again` also when it was before, since with other credentials it may be that of another account. */
   readFor(pool: PoolObject, provider: Provider, again?: 'again'): void {
-    const name = this.#listOf(pool);
+    const name = this.listOf(pool);
     if (again || !(this.#lists.has(name) || this.#reading.has(name))) void this.read(name, provider);
   }
 
@@ -211,6 +210,7 @@ export class ProviderLists {
 
   #forget(name: string): void {
     this.#reading.delete(name);
+    this.#refusals.delete(name);
     this.#lists.delete(name);
     this.#tellListed(name, []);
   }
@@ -261,7 +261,7 @@ export class ProviderLists {
    *  a large account would have to store them all. */
   tellList(id: ActorId, pool: PoolObject): void {
     const { cells, pools } = this.#ports;
-    const list = this.#lists.get(this.#listOf(pool));
+    const list = this.#lists.get(this.listOf(pool));
     if (!list) return;
     const records = cells.recordsOf(id);
     const part = partOf(list, ownAddresses(pool, records?.get(id)), pools.fact(id)?.nodes ?? []);
@@ -277,7 +277,7 @@ export class ProviderLists {
   }
 
   /** The list that has the addresses which the pool is to have. */
-  #listOf(pool: PoolObject): string {
+  listOf(pool: PoolObject): string {
     return listKey(this.providerOf(pool), familyIn(pool));
   }
 
@@ -286,7 +286,7 @@ export class ProviderLists {
     const context = poolContextIn(this.#ports.cells.recordsOf(id), id);
     const [first] = Object.keys(context?.members ?? {}) as Address[];
     const name = context && first ? listKey(context.provider, familyOf(first)) : null;
-    return name !== null && this.#isReadable(name) ? name : this.#listOf(pool);
+    return name !== null && this.#isReadable(name) ? name : this.listOf(pool);
   }
 
   /** It was read, or no try has failed yet. */
@@ -319,7 +319,7 @@ export class ProviderLists {
   #usersOf(name: string): readonly (readonly [ActorId, PoolObject])[] {
     const { pools, cells } = this.#ports;
     return usersOf(accountOfList(name), pools, (cell) => cells.recordsOf(cell)).filter(
-      ([id, pool]) => isPool(id) && this.#listOf(pool) === name,
+      ([id, pool]) => isPool(id) && this.listOf(pool) === name,
     );
   }
 
@@ -390,7 +390,7 @@ export class ProviderLists {
       if (!cells.all.has(id)) return;
       settle(id);
       const pool = pools.all.get(id);
-      if (!pool || !isStarted(id) || this.#listOf(pool) !== name) return;
+      if (!pool || !isStarted(id) || this.listOf(pool) !== name) return;
       this.tellAddresses(id, list, versions);
       this.tellList(id, pool);
     };

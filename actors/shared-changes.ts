@@ -1,5 +1,5 @@
 import { isFirewall } from '../machines/firewall-id.ts';
-import { isPrivate } from '../machines/provider-key.ts';
+import { isPrivate, listKey } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
 import { coalesced } from './coalesced.ts';
@@ -13,7 +13,7 @@ import { usersOf } from './provider-of.ts';
 
 export interface SharedChangesPorts {
   readonly cells: Cells;
-  readonly lists: Pick<ProviderLists, 'giveUp' | 'providerOf' | 'readFor' | 'waitingFor'>;
+  readonly lists: Pick<ProviderLists, 'giveUp' | 'listOf' | 'providerOf' | 'readFor' | 'waitingFor'>;
   readonly pools: ObservedPools;
   readonly providers: ProviderDirectory;
   readonly clock: Clock;
@@ -56,7 +56,7 @@ export class SharedChanges {
   /** What stands under a provider's key has changed: all that name it hear so, and addresses that wait for credentials try the present ones. */
   providerChanged(key: string): void {
     const { providers, lists, pools, cells } = this.#ports;
-    this.#unread.add(key);
+    for (const family of [4, 6] as const) this.#unread.add(listKey(key, family));
     if (!providers.all[key]?.provider) lists.giveUp(key);
     else {
       this.#withOtherMeans.add(key);
@@ -98,7 +98,7 @@ export class SharedChanges {
     if (!provider || !isStarted(id)) return;
     for (const actor of cells.recordsOf(id)?.keys() ?? []) cells.tell(actor, { type: 'SECRET_OBSERVED' });
     // With other credentials it may be another account. Nobody asks for the addresses of one at which there are records alone.
-    if (pool && isPool(id) && this.#unread.delete(key)) lists.readFor(pool, provider, 'again');
+    if (pool && isPool(id) && this.#unread.delete(lists.listOf(pool))) lists.readFor(pool, provider, 'again');
   }
 
   /** It may be valid now, or not any more. */

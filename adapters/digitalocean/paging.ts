@@ -65,7 +65,8 @@ export async function readPages<T>(
     // At once: an address comes with its whole droplet, 5 KB each.
     all.push(...found.map(read));
     await onPage(pagesFor(total, perPage) - page);
-    if (found.length > 0 && all.length <= MOST_ITEMS && (hasNext(body) ?? (found.length === perPage && all.length < total))) continue;
+    if (found.length > 0 && page < pagesFor(MOST_ITEMS, perPage) && (hasNext(body) ?? (found.length === perPage && all.length < total)))
+      continue;
     if (all.length < total) throw new CutList(`list ${key}: ${all.length} of ${total} were shown`, all);
     return all;
   }

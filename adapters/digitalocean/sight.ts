@@ -1,8 +1,8 @@
 import { ProviderError } from '../../actors/errors.ts';
 import { ApiRefusal, type RequestLayer } from './gaps.ts';
 
-/** What a token could see it is taken to see for so long, ms. */
-const PROVEN_MS = 300_000;
+/** What a token could see it is taken to see for so long, ms: longer than from one verification to the next. */
+const PROVEN_MS = 3_600_000;
 
 /** Whether a token may see something without which an answer says less than there is, and looks whole. */
 export interface Sight {
@@ -22,17 +22,23 @@ function sightOf(layer: RequestLayer, path: string, why: string): Sight {
     shown,
     require: async () => {
       if (performance.now() - provenAt < PROVEN_MS) return;
-      try {
-        await layer.get(`${path}?page=1&per_page=1`);
-      } catch (error) {
-        if (error instanceof ApiRefusal && error.status === 403) throw new ProviderError('Unauthorized', why, { cause: error });
-        // An API that stands in for DigitalOcean's may have no such path.
-        if (!(error instanceof ApiRefusal && error.status === 404)) throw error;
-      }
-      shown();
+      const error = await layer.get(`${path}?page=1&per_page=1`).then(
+        () => null,
+        (refused: unknown) => refused,
+      );
+      if (isForbidden(error)) throw new ProviderError('Unauthorized', why, { cause: error });
+      if (error === null || isWithoutPath(error)) shown();
+      // An outage of the path takes away no scope that was there.
+      else if (provenAt === Number.NEGATIVE_INFINITY) throw error;
     },
   };
 }
+
+/** What a proxy says with that status is of another kind. */
+const isForbidden = (error: unknown): boolean => error instanceof ApiRefusal && error.status === 403 && error.kind === 'Unauthorized';
+
+/** An API that stands in for DigitalOcean's may have no such path. */
+const isWithoutPath = (error: unknown): boolean => error instanceof ApiRefusal && error.status === 404;
 
 /** Without `droplet:read` an address shows no Droplet, as if it were on none, and a firewall none either. */
 export const dropletSight = (layer: RequestLayer): Sight =>

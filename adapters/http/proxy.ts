@@ -9,7 +9,7 @@ export function proxyFor(url: string, variables: Variables): string | null {
   // Whoever asks there says better what is wrong with it.
   if (!URL.canParse(url)) return null;
   const { protocol, hostname, port } = new URL(url);
-  const said = (name: string): string => variables[name] || variables[name.toLowerCase()] || '';
+  const said = (name: string): string => variables[name]?.trim() || variables[name.toLowerCase()]?.trim() || '';
   const proxy = said(protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
   const host = hostname.replace(/^\[|\]$/g, '');
   if (proxy === '' || isOwn(host) || isExcepted(host, port || (protocol === 'https:' ? '443' : '80'), said('NO_PROXY'))) return null;
@@ -44,6 +44,7 @@ function isNamed(host: string, port: string, entry: string): boolean {
     ? { name: entry, own: undefined }
     : (/^\[?(?<name>[^\]]+?)\]?(?::(?<own>\d+))?$/.exec(entry)?.groups ?? {});
   if (name === '' || (own !== undefined && own !== port)) return false;
+  if (ipaddr.isValid(host)) return ipaddr.isValid(name) && ipaddr.process(name).toString() === ipaddr.process(host).toString();
   const suffix = name.replace(/^\*\./, '.');
   return host === suffix || host.endsWith(suffix.startsWith('.') ? suffix : `.${suffix}`);
 }

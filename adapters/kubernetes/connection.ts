@@ -135,6 +135,12 @@ const urlOf = (server: string, path: string, query: Query = {}): URL => {
   return url;
 };
 
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason as Error);
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+
 interface Link {
   readonly config: KeptConfig;
   readonly server: string;
@@ -191,7 +197,8 @@ const exchange = async ({ config, server, identity }: Link, request: Request, un
   const context = new RequestContext(url.toString(), HttpMethod.GET);
   await config.applySecurityAuthentication(context);
   const dispatcher = context.getDispatcher();
-  const answer = await send(url, {
+  const signal = until ?? AbortSignal.timeout(deadlineMs);
+  const sent = send(url, {
     method,
     headers: {
       ...context.getHeaders(),
@@ -200,9 +207,11 @@ const exchange = async ({ config, server, identity }: Link, request: Request, un
       ...(body === undefined ? {} : { 'content-type': contentType ?? 'application/json' }),
     },
     body: body === undefined ? null : JSON.stringify(body),
-    signal: until ?? AbortSignal.timeout(deadlineMs),
+    signal,
     ...(dispatcher === undefined ? {} : { dispatcher }),
   });
+  // While a proxy opens a tunnel the client does not heed the signal.
+  const answer = await Promise.race([sent, aborted(signal)]);
   return { status: answer.statusCode, body: answer.body, retryAfterMs: retryAfterMsOf(answer.headers['retry-after']) };
 };
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { RequestContext } from '@kubernetes/client-node';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { parse } from 'yaml';
 import { fieldsOf } from '../../machines/types.ts';
 import { proxyFor } from '../http/proxy.ts';
@@ -46,7 +46,7 @@ const TOKEN_FILE = {
 export class KeptConfig extends KubeConfig {
   #kept: Dispatcher | null = null;
   #keptFor = '';
-  #own: { readonly connect: object } | null = null;
+  #own: { readonly connect: object; readonly proxy?: Pick<ProxyAgent.Options, 'uri' | 'requestTls'> } | null = null;
   #closed = false;
   #transport = ALONE;
 
@@ -89,8 +89,8 @@ export class KeptConfig extends KubeConfig {
     const fingerprint = JSON.stringify(made);
     if (fingerprint === this.#keptFor && this.#kept !== null) return { type: 'none' };
     this.#keptFor = fingerprint;
-    this.#own = made.type === 'agent' ? { connect: made.connect } : made.type === 'none' ? { connect: {} } : null;
-    // A plain agent is made below, with time limits that suit watches; the library makes those for proxies.
+    this.#own = ownOptions(made);
+    // Those are made below, with time limits that suit watches, and one for all that ask at once; the library makes those for SOCKS.
     return this.#own === null ? made : { type: 'none' };
   }
 
@@ -117,14 +117,9 @@ export class KeptConfig extends KubeConfig {
     if (own === null) return null;
     const { shares, headersMs, connections } = this.#transport;
     // Requests have deadlines, and a watch may be silent for minutes.
-    return new Agent({
-      connect: own.connect,
-      allowH2: shares,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: headersMs,
-      bodyTimeout: 0,
-      connections,
-    });
+    const limits = { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: headersMs, bodyTimeout: 0, connections };
+    if (own.proxy) return new ProxyAgent({ ...own.proxy, ...limits });
+    return new Agent({ ...limits, connect: own.connect, allowH2: shares });
   }
 
   #replace(made: Dispatcher): void {
@@ -132,6 +127,21 @@ export class KeptConfig extends KubeConfig {
     this.#kept = made;
     // Requests under way finish on the former connections; whoever waits for them is told by the request itself.
     former?.close().catch(() => undefined);
+  }
+}
+
+function ownOptions(
+  made: DispatcherOptions,
+): { readonly connect: object; readonly proxy?: Pick<ProxyAgent.Options, 'uri' | 'requestTls'> } | null {
+  switch (made.type) {
+    case 'none':
+      return { connect: {} };
+    case 'agent':
+      return { connect: made.connect };
+    case 'proxy':
+      return { connect: {}, proxy: { uri: made.uri, requestTls: made.requestTls as NonNullable<ProxyAgent.Options['requestTls']> } };
+    case 'socks':
+      return null;
   }
 }
 

@@ -131,7 +131,7 @@ test('what thousands share, a class or an account, is told to them in several tu
   const ids = routedIPs.map(({ ref }) => actorOf(ref));
   const changes = new SharedChanges({
     cells: { stopped: false, all: new Map(ids.map((id) => [id, {}])), recordsOf: () => null, tellClaims: () => {} },
-    lists: { providerOf: () => key, readFor: () => void read.push(key), giveUp: () => {}, waitingFor: () => [] },
+    lists: { providerOf: () => key, listOf: () => key, readFor: () => void read.push(key), giveUp: () => {}, waitingFor: () => [] },
     providers: { all: { [key]: { provider: {} } } },
     pools,
     clock,

@@ -71,7 +71,9 @@ test('pages that lead elsewhere, or to themselves, are asked for here by their n
   const { provider } = await answered((response, { url = '' }) => {
     asked.push(url);
     const links = { pages: { next: `${elsewhere}${url}`, last: url } };
-    const page = url.includes('page=1') ? Array.from({ length: 200 }, (_, index) => ({ ...address, ip: `203.0.113.${index}` })) : [];
+    const page = url.includes('page=1')
+      ? Array.from({ length: 200 }, (_, index) => ({ ...address, ip: `203.0.113.${index}`, droplet: { id: 1 } }))
+      : [];
     json({ ...listed(page, 201), links })(response);
   });
   await expect(failure(provider.listRoutedIPs({ purpose: 'verify', family: 4 }))).resolves.toMatchObject({

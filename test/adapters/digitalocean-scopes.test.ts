@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Call } from '../../actors/ports/provider.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
@@ -30,7 +30,22 @@ describe('a token without droplet:read', () => {
     expect(await provider.listRoutedIPs(all)).toMatchObject([{ address, providerID: node }, { providerID: null }]);
   });
 
-  test('is not asked after while an address shows a Droplet, and once in five minutes where none does', async () => {
+  test('is not one that could see them before, while their path fails; and is no page of a proxy', async () => {
+    const { simulator, provider } = await testBed();
+    const free = simulator.addReservedIP({ region: 'nyc3' }).ip as Address;
+    const fails = (code: number, body?: string) =>
+      simulator.faults.add({ kind: 'status', code, match: { path: '^/v2/droplets\\?' }, ...(body !== undefined && { body }) });
+    fails(403, '<html></html>');
+    expect((await failure(provider.findRoutedIP(free, read))).kind).toBe('Unavailable');
+    simulator.faults.clear();
+    expect(await provider.findRoutedIP(free, read)).toMatchObject({ providerID: null });
+    fails(503);
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 2 * 3_600_000);
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(await provider.findRoutedIP(free, read)).toMatchObject({ providerID: null });
+  });
+
+  test('is not asked after while an address shows a Droplet, and once in an hour where none does', async () => {
     const { simulator, provider, id, droplets } = await testBed();
     const free = simulator.addReservedIP({ region: 'nyc3' }).ip as Address;
     for (let i = 0; i < 3; i += 1) await provider.findRoutedIP(free, read);

@@ -40,6 +40,9 @@ describe('a proxy', () => {
     ['not for anything', 'https://api.example', { ...all, no_proxy: '*' }, null],
     ['not for an address', 'https://10.0.0.1:6443', { ...all, NO_PROXY: '10.0.0.1' }, null],
     ['nor for one of IPv6', 'https://[2001:db8::1]', { ...all, NO_PROXY: '2001:db8::1' }, null],
+    ['however it is written', 'https://[2001:db8::1]', { ...all, NO_PROXY: '2001:DB8:0::1' }, null],
+    ['but for one that ends alike', 'https://110.0.0.1', { ...all, NO_PROXY: '0.0.1' }, PROXY],
+    ['not where there is but a blank', 'https://api.example', { HTTPS_PROXY: ' ' }, null],
     ['nor for a network', 'https://10.3.4.5', { ...all, NO_PROXY: '10.0.0.0/8' }, null],
     ['but for what is outside of it', 'https://11.3.4.5', { ...all, NO_PROXY: '10.0.0.0/8' }, PROXY],
     ['not for a port', 'https://api.example:8443', { ...all, NO_PROXY: 'api.example:8443' }, null],
@@ -143,10 +146,21 @@ describe('requests by a proxy', () => {
   test('reach the API server, but not where NO_PROXY has it', async () => {
     const { asked } = await behindProxy(() => ({ kind: 'NodeList', items: [] }));
     const text = kubeconfigText(`https://${API}`);
-    expect(await connected(text).send({ method: 'GET', path: '/api/v1/nodes' })).toMatchObject({ kind: 'NodeList' });
-    expect(asked).toEqual([`${API}:443`]);
+    const connection = connected(text);
+    const get = () => connection.send({ method: 'GET', path: '/api/v1/nodes' });
+    for (const answer of await Promise.all(Array.from({ length: 10 }, get))) expect(answer).toMatchObject({ kind: 'NodeList' });
+    expect(new Set(asked)).toEqual(new Set([`${API}:443`]));
+    const before = asked.length;
     vi.stubEnv('NO_PROXY', `.svc,${API}`);
     await expect(connected(text).send({ method: 'GET', path: '/api/v1/nodes' })).rejects.toThrow(/ENOTFOUND|EAI_AGAIN|no answer/);
+    expect(asked).toHaveLength(before);
+  });
+
+  test('to the API server end at their deadline while it opens no tunnel', async () => {
+    const { asked, hold } = await behindProxy(() => ({}));
+    hold(() => undefined);
+    const connection = connected(kubeconfigText(`https://${API}`), 200);
+    await expect(connection.send({ method: 'GET', path: '/api/v1/nodes' })).rejects.toMatchObject({ name: 'ServerUnreachable' });
     expect(asked).toHaveLength(1);
   });
 });
