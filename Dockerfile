@@ -1,4 +1,4 @@
-# The operator as it runs in a cluster: compiled JavaScript and its dependencies on Node 24, as a user without a name, on a root file system
+# The operator as it runs in a cluster: bundled JavaScript and its dependencies on Node 24, as a user without a name, on a root file system
 # that may be read-only. Nothing is written but to standard output.
 FROM docker.io/library/node:24-bookworm-slim AS build
 WORKDIR /src
@@ -26,16 +26,20 @@ ENTRYPOINT ["node", "demo/playground/main.ts"]
 
 FROM build AS pruned
 # npm keeps the compiler, which a library names as an optional companion.
-RUN npm prune --omit=dev --ignore-scripts && rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc
+RUN npm prune --omit=dev --ignore-scripts && rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc \
+  && mkdir /app && mv package.json LICENSE node_modules bin dist /app
+# What V8 makes of the bundle, for each start: it counts only at the same place and under the same options as below.
+RUN NODE_COMPILE_CACHE=/app/compile-cache node --max-semi-space-size=16 /app/bin/routedip-operator.mjs --version
 
 # The last stage is what a build without --target makes.
 FROM docker.io/library/node:24-bookworm-slim
-ENV NODE_ENV=production
+ENV NODE_ENV=production NODE_COMPILE_CACHE=/app/compile-cache
 WORKDIR /app
-COPY --from=pruned /src/package.json /src/LICENSE ./
-COPY --from=pruned /src/node_modules ./node_modules
-COPY --from=pruned /src/bin ./bin
-COPY --from=pruned /src/dist ./dist
+COPY --from=pruned /app/package.json /app/LICENSE ./
+COPY --from=pruned /app/node_modules ./node_modules
+COPY --from=pruned /app/bin ./bin
+COPY --from=pruned /app/dist ./dist
+COPY --from=pruned /app/compile-cache ./compile-cache
 # A number, so that Kubernetes can see that it is not root.
 USER 65532:65532
 # Metrics and probes.

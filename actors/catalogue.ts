@@ -82,6 +82,8 @@ function describe(name: DescribedJob, input: unknown): Described {
       const { address, node } = input as JobInput<'assign'>;
       return on(`assign ${address} → ${node.name}`, FAILOVER);
     }
+    case 'unassign':
+      return on(`unassign ${(input as JobInput<'unassign'>).address}`, FAILOVER);
     case 'elect': {
       const { address, node } = input as JobInput<'elect'>;
       return { title: `mark ${node.name} as holder of ${address}`, queue: given.provider, priority: FAILOVER };
@@ -123,6 +125,8 @@ function describe(name: DescribedJob, input: unknown): Described {
       return on(`free what ${serviceOf(input as JobInput<'freeVips'>)} had before`, USUAL);
     case 'releaseVip':
       return on(`release what ${serviceOf(input as JobInput<'releaseVip'>)} has`, USUAL);
+    case 'markVip':
+      return on(`say whether ${serviceOf(input as JobInput<'markVip'>)} is contended`, USUAL);
     case 'lookVip':
       return on(`look for ${serviceOf(input as JobInput<'lookVip'>)}, which has an address`, HOUSEKEEPING);
     case 'verifyAll':

@@ -63,13 +63,26 @@ export class Claims {
     return former.length === 0 || this.#isValid(id, object, records) ? keys : keys.union(new Set(former));
   }
 
+  /** What all of these claim. */
+  asked(objects: ReadonlyMap<ActorId, PoolObject>): ReadonlySet<Key> {
+    this.anew();
+    return new Set([...objects].flatMap(([id, object]) => [...this.keysOf(id, object)]));
+  }
+
   standingOf(id: ActorId, object: PoolObject, key: Key): Standing {
     const standing = this.#wishOf(id, object, key);
     if (standing !== 'Asks' || isNameKey(key)) return standing;
-    const provider = this.providerOf(object);
+    const provider = this.#accountOf(id, object);
     // Whoever may write the object may write that: it keeps the address from nobody who asks for it.
     const isWeak = provider === '' || restoredAddress(object) === key;
     return isWeak ? 'Unlisted' : this.#ports.evidenceOf(provider, key as Address);
+  }
+
+  /** An edit that makes an object invalid moves it to no other account: it asks as it did before. */
+  #accountOf(id: ActorId, object: PoolObject): string {
+    const records = this.#recordsOf(id, object);
+    const former = poolIn(id, records)?.spec?.provider;
+    return former === undefined || this.#isValid(id, object, records) ? this.providerOf(object) : former;
   }
 
   /** Whatever its account has. */
@@ -202,4 +215,10 @@ function namesIn({ ref, spec }: PoolObject): readonly Key[] {
     if (error instanceof InvalidSpec) return [];
     throw error;
   }
+}
+
+/** Addresses that objects other than that one list, ask for or have got, as watches show them. */
+export function namedBeside(id: ActorId, objects: ReadonlyMap<ActorId, PoolObject>): ReadonlySet<Address> {
+  const others = [...objects].filter(([each]) => each !== id);
+  return new Set(others.flatMap(([, object]) => [...addressesIn(object), boundAddress(object.status) ?? []].flat()));
 }

@@ -13,6 +13,7 @@ export function readable(message: string): string {
 interface ProviderErrorFields {
   readonly retryAfterMs?: number | undefined;
   readonly unknownOutcome?: boolean;
+  readonly effectWithinMs?: number | undefined;
   readonly conditionReason?: JobFailure['reason'];
   readonly cause?: unknown;
 }
@@ -25,6 +26,8 @@ export class ProviderError extends Error {
   readonly retryAfterMs: number | null;
   /** True only when the request was sent and its effect is not known (time-out, reset, 5xx on a write); false for a refused connection or a 4xx. */
   readonly unknownOutcome: boolean;
+  /** How long a call of unknown outcome may still take effect, ms; undefined: until the call deadline. */
+  readonly effectWithinMs: number | undefined;
   /** What a condition says of it, where the kind says too little; undefined else. */
   readonly conditionReason: JobFailure['reason'] | undefined;
 
@@ -34,6 +37,7 @@ export class ProviderError extends Error {
     this.kind = kind;
     this.retryAfterMs = fields.retryAfterMs ?? null;
     this.unknownOutcome = fields.unknownOutcome ?? false;
+    this.effectWithinMs = fields.effectWithinMs;
     this.conditionReason = fields.conditionReason;
   }
 }
@@ -125,12 +129,13 @@ export class Refused extends Unreachable {
 /** `error` as the data that a chart is told. An error that no adapter classified counts as unavailable with unknown outcome: the careful reading. */
 export function failureOf(error: unknown): JobFailure {
   if (error instanceof ProviderError) {
-    const { kind, message, retryAfterMs, unknownOutcome, conditionReason: reason } = error;
+    const { kind, message, retryAfterMs, unknownOutcome, effectWithinMs, conditionReason: reason } = error;
     return {
       kind,
       message,
       retryAfterMs,
       unknownOutcome,
+      ...(effectWithinMs !== undefined && { effectWithinMs }),
       ...(reason && { reason }),
       ...(error instanceof VirtualIPNotFound && { objectNotFound: true }),
       ...(error instanceof Withheld && { withheld: error.difference }),

@@ -1,6 +1,6 @@
 import { evacuationOf, unclearEvacuation } from '../machines/evacuation.ts';
 import type { ActorId, EvacuatedNode, Evacuation } from '../machines/types.ts';
-import { isPool } from './pools.ts';
+import { isPool } from './object-ids.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Observer, SavedTurn } from './ports/observers.ts';
 import type { ActorRecord, Clock } from './ports.ts';

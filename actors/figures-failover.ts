@@ -27,6 +27,8 @@ export function failoverFigures(ended: (failover: FailoverFigures) => void): Obs
     const pool = transitions.find((other) => other.actor === now.pool);
     if (lost !== null && !isPlannedMove(pool, lost)) losses.set(actor, { node: lost, at });
     const loss = losses.get(actor);
+    // Somebody wanted it on no node meanwhile: what comes then is no failover.
+    if (now.parked) losses.delete(actor);
     if (!loss || !isServing(after)) return;
     losses.delete(actor);
     const isElsewhere = now.assigned !== null && now.assigned.name !== loss.node;

@@ -1,6 +1,6 @@
 import { type ActorId, FINALIZER } from '../machines/types.ts';
 import { Looks } from './looks.ts';
-import { actorOf, isRoutedIP, objectOf } from './pools.ts';
+import { actorOf, isRoutedIP, objectOf } from './object-ids.ts';
 import type { ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { Log } from './ports/observers.ts';
 import type { Clock } from './ports.ts';

@@ -1,5 +1,5 @@
-import { entries, rightTaken } from '../machines/pool.ts';
-import type { ActorId } from '../machines/types.ts';
+import { rightTaken } from '../machines/pool.ts';
+import type { ActorId, Address } from '../machines/types.ts';
 import type { ProviderFacts } from '../machines/validate.ts';
 import { Alarms } from './alarms.ts';
 import type { Cell, Halt, TurnPorts } from './cell.ts';
@@ -7,8 +7,9 @@ import { Cells } from './cells.ts';
 import { Inbox } from './inbox.ts';
 import { leftClaims } from './left-claims.ts';
 import { LeftQueues } from './left-queues.ts';
-import { hasLost, isBare, isUnprimed, specFact, uidOf } from './pool-facts.ts';
-import { actorOf, isForced, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
+import { actorOf, isPool, isRecordSet, isRoutedIP, kindOf } from './object-ids.ts';
+import { isBare, isUnprimed, lostBy, specFact, uidOf } from './pool-facts.ts';
+import { isForced, isReleased, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { inSlices } from './ports/in-slices.ts';
@@ -167,7 +168,7 @@ export class Leader {
     await inSlices(shared, clock, isOver, (id) => this.#cells.resume(id));
     // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
     this.#cells.open();
-    this.lists.open();
+    this.lists.endUnknown();
     await inSlices(owners, clock, isOver, (id) => {
       if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#end(id);
     });
@@ -266,14 +267,14 @@ export class Leader {
     }
   }
 
-  #tellSpec(id: ActorId, pool: PoolObject): void {
+  #tellSpec(id: ActorId, pool: PoolObject, lost: readonly Address[] = []): void {
     const name = this.lists.providerOf(pool);
     const { unread = false, provider = null } = this.#ports.providers.all[name] ?? {};
     // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
     if (unread) return;
     // One that it has come to name may be nobody else's: then nobody has read it.
     if (provider && this.#started.has(id) && isPool(id)) this.lists.readFor(pool, provider);
-    this.#cells.tellFact(id, specFact(id, pool, this.#ports));
+    this.#cells.tellFact(id, { ...specFact(id, pool, this.#ports), ...(lost.length > 0 && { lost }) });
     // Tolerations are no part of the selectors: the same nodes may match differently now.
     this.observeCluster(id);
   }
@@ -296,13 +297,13 @@ export class Leader {
     if (!context?.spec || isUnprimed(id, this.recordsOf(id))) this.#tellSpec(id, pool);
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
     if (!this.lists.startWhenRead(id, pool)) this.#tellSpec(id, pool);
-    else if (context && this.lists.isHeldUp(id, pool) && hasLost(context, this.#ports.pools.conflicts(id))) this.#tellLoss(id, pool);
+    else if (this.lists.isHeldUp(id, pool)) this.#tellLoss(id, pool, lostBy(id, context, this.#ports.pools));
   }
 
   /** It gives up what another one has by now, who could not begin before, and takes nothing: its nodes are not told. */
-  #tellLoss(id: ActorId, pool: PoolObject): void {
-    for (const actor of this.recordsOf(id)?.keys() ?? []) this.#cells.resume(actor);
-    this.#tellSpec(id, pool);
+  #tellLoss(id: ActorId, pool: PoolObject, lost: readonly Address[]): void {
+    for (const actor of lost.length > 0 ? (this.recordsOf(id)?.keys() ?? []) : []) this.#cells.resume(actor);
+    if (lost.length > 0) this.#tellSpec(id, pool, lost);
   }
 
   /** A record set needs no list of a provider: its zone reads what stands there before it writes. */
@@ -337,7 +338,7 @@ export class Leader {
   /** A creation asks for lists of its own, and nobody else creates before it is over: it does not wait for a list that cannot be had. */
   #goOnCreating(id: ActorId): void {
     const context = poolContextIn(this.recordsOf(id), id);
-    if (!context || entries(context.members).length > 0 || rightTaken(context).length === 0 || this.#resumed.has(id)) return;
+    if (!context || rightTaken(context).length === 0 || this.#resumed.has(id)) return;
     this.#resumed.add(id);
     this.#cells.resume(id);
   }
@@ -353,8 +354,7 @@ export class Leader {
       this.#cells.resume(actor);
       return;
     }
-    const pool = this.#ports.pools.all.get(actor);
-    if (pool) this.observePool(pool);
+    this.#observeAgain([actor]);
   }
 
   /** The records are those of a pool whose object is gone. Another one may have got its name. */

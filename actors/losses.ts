@@ -21,7 +21,9 @@ export function isPlannedMove(pool: Transition | undefined, node: string): boole
 }
 
 /** The provider shows the address elsewhere than where it was confirmed: somebody has moved it. */
-export function isDrift(before: AddressContext | undefined, { assigned, holder, failure }: AddressContext): boolean {
+export function isDrift(before: AddressContext | undefined, { assigned, holder, failure, parked }: AddressContext): boolean {
+  // Somebody wanted that.
+  if (parked) return false;
   if (!before?.assigned || before.holder !== before.assigned.providerID) return false;
   return holder !== before.holder && !assigned && !failure;
 }

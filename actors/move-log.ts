@@ -2,7 +2,7 @@ import type { AddressContext } from '../machines/ip-context.ts';
 import type { ActorId } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
 import { contextOf, isDrift, isPlannedMove, isServing, nodeLost } from './losses.ts';
-import { objectOf } from './pools.ts';
+import { objectOf } from './object-ids.ts';
 import type { Log, MoveStep, Observer, SavedTurn, Transition } from './ports/observers.ts';
 import type { Clock } from './ports.ts';
 
@@ -70,7 +70,7 @@ export function moveSteps(tell: (step: MoveStep) => void): Observer {
 
 interface Loss {
   readonly from: string;
-  readonly reason: 'NodeLost' | 'NodeLeaves' | 'DriftDetected';
+  readonly reason: 'NodeLost' | 'NodeLeaves' | 'DriftDetected' | 'Unassigned';
 }
 
 function lossIn(transition: Transition, { transitions }: SavedTurn): Loss | null {
@@ -79,7 +79,8 @@ function lossIn(transition: Transition, { transitions }: SavedTurn): Loss | null
   const lost = nodeLost(transition);
   const pool = transitions.find(({ actor }) => actor === contextOf(after).pool);
   if (lost !== null) return { from: lost, reason: isPlannedMove(pool, lost) ? 'NodeLeaves' : 'NodeLost' };
-  const { assigned } = contextOf(before);
+  const { assigned, parked } = contextOf(before);
+  if (parked && assigned && !contextOf(after).assigned) return { from: assigned.name, reason: 'Unassigned' };
   return assigned && isDrift(contextOf(before), contextOf(after)) ? { from: assigned.name, reason: 'DriftDetected' } : null;
 }
 

@@ -1,7 +1,7 @@
 import type { EnsureRecordsInput, FirewallInput } from '../machines/jobs.ts';
 import { namespaceOf } from '../machines/namespaces.ts';
 import type { ActorId } from '../machines/types.ts';
-import { kindOf } from './pools.ts';
+import { kindOf } from './object-ids.ts';
 import type { CallOwner } from './ports/provider.ts';
 
 /** The object that an actor belongs to; null for actors that serve many, such as verifications and zones. */

@@ -1,11 +1,11 @@
+import { ClassNames, type NamedClass } from '../machines/class-names.ts';
 import { asked, type Exposure, type RoutedIPFact, reclaimOf } from '../machines/exposure.ts';
 import { barredBy } from '../machines/namespaces.ts';
 import type { CredentialsRefusal } from '../machines/operator-credentials.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
-import { type Aged, byAge } from '../machines/precedence.ts';
 import { cloudOf, isOfJobs, isPrivate } from '../machines/provider-key.ts';
 import type { Limit } from '../machines/quota.ts';
-import { type ClassInUse, type Finding, fieldsOf } from '../machines/types.ts';
+import { type ClassInUse, type ClassRef, type Finding, fieldsOf } from '../machines/types.ts';
 import { OperatorCredentials } from './operator-credentials.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderNeed } from './ports/directory.ts';
@@ -23,8 +23,8 @@ export class ObservedPolicies {
   /** The keys of the providers that they ask for, of each as it stands. */
   readonly #keys = new WeakMap<PoolObject, string>();
   #checked = new WeakMap<PoolObject, ReturnType<typeof checkPolicy>>();
-  /** By className the class that serves it; null while it is to be found out anew. */
-  #serving: ReadonlyMap<string, PoolObject> | null = null;
+  /** What RoutedIPs mean by a className; null while that is to be found out anew. */
+  #names: ClassNames<SeenClass> | null = null;
   /** What classes name as their firewalls, each with the key of its provider; null while that is to be found out anew. */
   #firewalls: ReadonlySet<string> | null = null;
   /** Where Jobs run, and where the Secrets of classes are unless they say otherwise. */
@@ -32,11 +32,19 @@ export class ObservedPolicies {
 
   readonly #namespaces: Namespaces;
   readonly #credentials: OperatorCredentials;
+  readonly #inUse: (routedIP: PoolObject) => ClassRef | null;
 
-  constructor(operatorNamespace: string, namespaces: Namespaces = NO_NAMESPACES, credentials = new OperatorCredentials(namespaces, null)) {
+  /** `inUse`: the class or issuer by which a RoutedIP is served already. */
+  constructor(
+    operatorNamespace: string,
+    namespaces: Namespaces = NO_NAMESPACES,
+    credentials = new OperatorCredentials(namespaces, null),
+    inUse: (routedIP: PoolObject) => ClassRef | null = () => null,
+  ) {
     this.#operatorNamespace = operatorNamespace;
     this.#namespaces = namespaces;
     this.#credentials = credentials;
+    this.#inUse = inUse;
   }
 
   get all(): Iterable<PoolObject> {
@@ -53,7 +61,7 @@ export class ObservedPolicies {
     this.#heedClass(policy.ref);
     if (need !== undefined) this.#needs.set(name, need);
     else if (!isSame) this.#needs.delete(name);
-    return !isSame || former?.generation !== policy.generation;
+    return !isSame || former?.generation !== policy.generation || former.deleting !== policy.deleting;
   }
 
   /** Forgets an object, unless another one bears its name by now. */
@@ -66,7 +74,7 @@ export class ObservedPolicies {
 
   #heedClass({ kind }: PoolObject['ref']): void {
     if (kind !== CLASS) return;
-    this.#serving = null;
+    this.#names = null;
     this.#firewalls = null;
     // What issuers may do rests on the firewalls that classes name.
     this.#checked = new WeakMap();
@@ -75,7 +83,7 @@ export class ObservedPolicies {
   /** The class or issuer that serves a RoutedIP; null when there is none. */
   servesFor(routedIP: PoolObject): PoolObject | null {
     const wanted = asked(routedIP.spec);
-    if (wanted?.kind === CLASS) return this.classOf(wanted.className);
+    if (wanted?.kind === CLASS) return this.#classFor(routedIP, wanted.className);
     if (wanted?.kind === ISSUER) return this.#policies.get(`${ISSUER} ${routedIP.ref.namespace}/${wanted.name}`) ?? null;
     return null;
   }
@@ -85,9 +93,32 @@ export class ObservedPolicies {
     return this.#policies.get(policyName(ref));
   }
 
-  /** What RoutedIPs name that name this class or this issuer, valid or not: a class goes by its className. */
-  askedAs({ ref, spec }: PoolObject): string {
-    return ref.kind === CLASS ? className(classNameIn(spec)) : policyName(ref);
+  /** Whoever is served stays with his class as long as he names it, whatever other classes come. */
+  #classFor(routedIP: PoolObject, text: string): PoolObject | null {
+    const used = this.#inUse(routedIP);
+    const kept = used?.kind === CLASS ? this.#policies.get(policyName({ kind: CLASS, namespace: '', name: used.name })) : undefined;
+    if (kept && (kept.ref.name === text || classNameOf(kept) === text)) return kept;
+    const meaning = this.#classNames.meaningOf(text);
+    return meaning && 'one' in meaning ? meaning.one.object : null;
+  }
+
+  /** Which classes a RoutedIP may mean that is served by none, since several have the className that it names; null where that is not so. */
+  #severalFor({ spec }: PoolObject): readonly string[] | null {
+    const wanted = asked(spec);
+    const meaning = wanted?.kind === CLASS ? this.#classNames.meaningOf(wanted.className) : null;
+    return meaning && 'several' in meaning ? meaning.several : null;
+  }
+
+  get #classNames(): ClassNames<SeenClass> {
+    const classes = (): readonly SeenClass[] =>
+      [...this.#policies.values()].flatMap((object) => (object.ref.kind === CLASS ? [seenClass(object)] : []));
+    this.#names ??= new ClassNames(classes());
+    return this.#names;
+  }
+
+  /** What RoutedIPs name that name this class or this issuer, valid or not: a class goes by its className, and by its name. */
+  askedAs({ ref, spec }: PoolObject): readonly string[] {
+    return ref.kind === CLASS ? [className(classNameIn(spec)), className(ref.name)] : [policyName(ref)];
   }
 
   /** The issuers whose firewall one of these classes names: what they may do rests on these. */
@@ -118,12 +149,6 @@ export class ObservedPolicies {
     return wanted?.kind === ISSUER ? policyName({ ...ref, kind: ISSUER, name: wanted.name }) : null;
   }
 
-  /** Of several classes with one className the oldest; of two of the same age the one whose uid sorts first. */
-  classOf(className: string): PoolObject | null {
-    this.#serving ??= oldestByName([...this.#policies.values()].filter(({ ref }) => ref.kind === CLASS));
-    return this.#serving.get(className) ?? null;
-  }
-
   /** What the cell of a RoutedIP is told as its spec. */
   factOf(routedIP: PoolObject): RoutedIPFact {
     const { ref, spec } = routedIP;
@@ -131,12 +156,14 @@ export class ObservedPolicies {
     const { namespace, name, uid } = ref;
     const refusal = policy && this.#refusalOf(policy);
     const barred = policy && this.#whyNotFor(policy, namespace);
+    const several = policy ? null : this.#severalFor(routedIP);
     return {
       namespace,
       name,
       uid,
       spec,
       policy: policy && this.#asPolicy(policy),
+      ...(several && { several }),
       operatorNamespace: this.#operatorNamespace,
       generation: routedIP.generation,
       ...(barred && { barred }),
@@ -145,11 +172,20 @@ export class ObservedPolicies {
   }
 
   /** The same, if the RoutedIP named the class or issuer by which it has its address: whoever is let go is let go by that. Null where nobody can be asked at that account. */
-  factBy(routedIP: PoolObject, { kind, name, provider = '' }: ClassInUse): RoutedIPFact | null {
-    const found = this.#policies.get(policyName({ kind, name, namespace: kind === CLASS ? '' : routedIP.ref.namespace }));
-    const { barred: _, refusal: __, ...fact } = this.factOf(routedIP);
+  factBy(routedIP: PoolObject, { provider = '', ...named }: ClassInUse): RoutedIPFact | null {
+    const found = this.#inUseBy(routedIP, named);
+    const { barred: _, refusal: __, several: ___, ...fact } = this.factOf(routedIP);
     if (found && this.keyOf(found) === provider) return { ...fact, policy: this.#asPolicy(found) };
     return provider === '' || isPrivate(provider) ? null : { ...fact, policy: issuing(routedIP, provider) };
+  }
+
+  /** Whether the class or issuer is there by which it is served. */
+  isThere(routedIP: PoolObject, named: ClassInUse | null | undefined): boolean {
+    return named != null && this.#inUseBy(routedIP, named) !== undefined;
+  }
+
+  #inUseBy({ ref }: PoolObject, { kind, name }: Pick<ClassInUse, 'kind' | 'name'>): PoolObject | undefined {
+    return this.#policies.get(policyName({ kind, name, namespace: kind === CLASS ? '' : ref.namespace }));
   }
 
   /** What a class, or an issuer of that namespace, says of addresses whose RoutedIP is gone; null where it says nothing that is valid. */
@@ -205,7 +241,7 @@ export class ObservedPolicies {
       (each.ref.kind === CLASS || each.ref.namespace === namespace) && this.#whyNotFor(each, namespace) === null;
     const policy = [...this.#policies.values()].find((each) => this.keyOf(each) === key && isFor(each));
     const instead = isOfJobs(key) ? null : issuing(routedIP, cloudOf(key));
-    const { barred: _, refusal: __, ...fact } = this.factOf(routedIP);
+    const { barred: _, refusal: __, several: ___, ...fact } = this.factOf(routedIP);
     return { ...fact, policy: policy ? this.#asPolicy(policy) : instead };
   }
 
@@ -265,22 +301,33 @@ export class ObservedPolicies {
     const checked = this.#checked.get(object) ?? checkPolicy(this.#asPolicy(object), this.#operatorNamespace);
     this.#checked.set(object, checked);
     if (!checked.policy) return { reason: checked.reason, message: checked.error };
-    const first = object.ref.kind === CLASS ? this.classOf(classNameOf(object)) : null;
-    if (!first || first.ref.uid === object.ref.uid) return null;
-    return { reason: 'Conflict', message: `the older class ${first.ref.name} has the className ${classNameOf(object)} too, and is used` };
+    const conflict = this.conflictOf(object);
+    return conflict?.isOutOfReach ? { reason: 'Conflict', message: conflict.message } : null;
+  }
+
+  /** What a class has in common with others, and how RoutedIPs have it all the same, if they can; null for nothing. */
+  conflictOf(object: PoolObject): ReturnType<ClassNames<SeenClass>['conflictOf']> {
+    return object.ref.kind === CLASS ? this.#classNames.conflictOf(seenClass(object)) : null;
   }
 }
+
+/** A class, and what it is called. */
+interface SeenClass extends NamedClass {
+  readonly object: PoolObject;
+}
+
+const seenClass = (object: PoolObject): SeenClass => ({
+  name: object.ref.name,
+  className: classNameOf(object),
+  ...(object.deleting && { deleting: true }),
+  object,
+});
 
 const className = (name: string): string => `${CLASS} ${name}`;
 
 /** Names a class or an issuer among all of them. */
 export const policyName = ({ kind, namespace, name }: Pick<PoolObject['ref'], 'kind' | 'namespace' | 'name'>): string =>
   `${kind} ${namespace}/${name}`;
-
-const oldestByName = (classes: readonly PoolObject[]): ReadonlyMap<string, PoolObject> =>
-  new Map(classes.toSorted((a, b) => byAge(aged(b), aged(a))).map((policy) => [classNameOf(policy), policy]));
-
-const aged = ({ createdAt, ref }: PoolObject): Aged => ({ since: createdAt, tie: ref.uid });
 
 const classNameOf = ({ spec }: PoolObject): string => classNameIn(spec);
 

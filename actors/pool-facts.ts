@@ -1,7 +1,6 @@
 import { entries, type PoolContext } from '../machines/pool.ts';
-import type { ActorId } from '../machines/types.ts';
+import type { ActorId, Address } from '../machines/types.ts';
 import { registryFor } from './claims.ts';
-import type { Conflicts } from './ownership.ts';
 import type { ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -48,9 +47,11 @@ export const isUnprimed = (id: ActorId, records: Records | null): boolean =>
   ['Priming', 'Invalid'].includes(String(records?.get(id)?.snapshot.value)) &&
   entries(poolContextIn(records, id)?.members ?? {}).length === 0;
 
-/** By its records it runs an address that another one has by now. */
-export const hasLost = ({ members }: PoolContext, conflicts: Conflicts): boolean =>
-  entries(members).some(([address, { retiring }]) => !retiring && conflicts[address] !== undefined);
+/** Addresses that it runs by its records and another one has by now, whether its object still names them or not. */
+export const lostBy = (id: ActorId, context: PoolContext | undefined, pools: Pick<ObservedPools, 'ownerOf'>): readonly Address[] =>
+  entries(context?.members ?? {}).flatMap(([address, { retiring }]) =>
+    retiring || [null, id].includes(pools.ownerOf(address)) ? [] : [address],
+  );
 
 /** Of the object that the records are about. */
 export function uidOf(id: ActorId, records: Records): string | null {

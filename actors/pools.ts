@@ -2,7 +2,7 @@ import { familyOf } from '../machines/address.ts';
 import type { Adoption } from '../machines/adoption.ts';
 import { asBegun, isUnderWay } from '../machines/creation.ts';
 import type { ClusterFact } from '../machines/events.ts';
-import { isServedBy } from '../machines/exposing.ts';
+import { classInUse, isServedBy } from '../machines/exposing.ts';
 import { checkRoutedIP, type RoutedIPFact, reclaimOf } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
@@ -13,12 +13,22 @@ import { accountOfList, cloudOf, listKey } from '../machines/provider-key.ts';
 import { creationAt } from '../machines/rebuild.ts';
 import { bindingIn, boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
-import { type ActorId, type Address, type BoundAddress, FINALIZER, fieldsOf, MOVE_TO, type ObservedAddress } from '../machines/types.ts';
+import {
+  type ActorId,
+  type Address,
+  type BoundAddress,
+  FINALIZER,
+  fieldsOf,
+  MOVE_TO,
+  type ObservedAddress,
+  UNASSIGNED,
+} from '../machines/types.ts';
 import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
 import { isNameKey } from '../machines/zone.ts';
-import { cellOf } from './charts.ts';
-import { addressesIn, Claims, type ClaimsPorts, registryFor, restoredAddress } from './claims.ts';
+import { addressesIn, Claims, type ClaimsPorts, namedBeside, registryFor, restoredAddress } from './claims.ts';
+import { classInUseBy } from './class-in-use.ts';
 import { Groups } from './groups.ts';
+import { actorOf } from './object-ids.ts';
 import type { OperatorCredentials } from './operator-credentials.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
@@ -27,26 +37,6 @@ import { inSlices } from './ports/in-slices.ts';
 import type { Namespaces } from './ports/namespaces.ts';
 import type { Settings } from './settings.ts';
 import { poolContextIn } from './view.ts';
-
-/** First part of the ids of the actors that objects of a kind own. */
-const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };
-
-/** The actor that stands for an object: the pool of a FloatingIPPool, the pool of one of a RoutedIP, or a NodeDNSRecordSet's record set. */
-export const actorOf = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>): ActorId =>
-  `${PARTS[kind]}/${namespace}/${name}`;
-
-/** The kind of the object that an actor stands for. */
-export const kindOf = (id: ActorId): string => Object.keys(PARTS).find((kind) => id.startsWith(`${PARTS[kind]}/`)) ?? '';
-
-/** That object, as the log names it. */
-export const objectOf = (id: ActorId): string => {
-  const [, namespace, name] = cellOf(id).split('/');
-  return `${kindOf(id)} ${namespace}/${name}`;
-};
-
-export const isPool = (id: ActorId): boolean => id.startsWith('pool/') || isRoutedIP(id);
-export const isRoutedIP = (id: ActorId): boolean => id.startsWith('rip/');
-export const isRecordSet = (id: ActorId): boolean => id.startsWith('dns/');
 
 /** The pools, the record sets of nodes and their facts as last observed, whoever leads: a new leader starts from here. */
 export class ObservedPools {
@@ -79,7 +69,9 @@ export class ObservedPools {
     credentials?: OperatorCredentials,
     adopt: Settings['adopt'] = 'any',
   ) {
-    this.policies = new ObservedPolicies(operatorNamespace, namespaces, credentials);
+    this.policies = new ObservedPolicies(operatorNamespace, namespaces, credentials, (pool) =>
+      classInUseBy(pool, this.#poolOf(actorOf(pool.ref))),
+    );
     this.#adopt = adopt;
     this.#directory = providers;
     this.#claims = new Claims({
@@ -195,21 +187,21 @@ export class ObservedPools {
     return bound === null && reclaimOf(this.policies.factOf(pool)) === 'Retain';
   }
 
-  /** After its records were lost, a deleted one is let go by the class or issuer by which it has its address, although it may name another one by now. */
+  /** Who is deleted, and names nothing that may serve it, is let go by the class or issuer that serves it; without one, or once that is gone, by its last valid spec. */
   #factOf(pool: PoolObject): RoutedIPFact {
     const fact = this.policies.factOf(pool);
-    if (!pool.deleting || fact.barred === undefined) return fact;
+    if (!pool.deleting || (fact.policy && fact.barred === undefined)) return fact;
     const context = this.#poolOf(actorOf(pool.ref));
     const { boundBy } = context?.exposed ?? bindingIn(pool.status);
-    const isKnown = context?.spec || this.#worksWithNamed(pool, context);
-    return (!isKnown && boundBy && this.policies.factBy(pool, boundBy)) || fact;
+    const by = (context?.spec && classInUse(context.spec)) ?? boundBy;
+    const isKnown = context?.spec ? fact.policy || !this.policies.isThere(pool, by) : fact.policy && this.#worksWithNamed(pool, context);
+    return (!isKnown && by && this.policies.factBy(pool, by)) || fact;
   }
 
   /** Addresses that other objects list, ask for or have got, as watches show them. */
-  namedBeside(pool: ActorId): ReadonlySet<Address> {
-    const others = [...this.#pools].filter(([id]) => id !== pool);
-    return new Set(others.flatMap(([, object]) => [...addressesIn(object), boundAddress(object.status) ?? []].flat()));
-  }
+  readonly namedBeside = (pool: ActorId): ReadonlySet<Address> => namedBeside(pool, this.#pools);
+  /** What all of them ask for, those that are not valid as they did before. */
+  readonly asked = (): ReadonlySet<Key> => this.#claims.asked(this.#pools);
 
   /** A RoutedIP is deleted, and its class says that the address stays which it has got. Of one that went without our leave only the records of whoever leads tell. */
   retains(id: ActorId, address: Address): boolean {
@@ -240,6 +232,10 @@ export class ObservedPools {
     return Object.fromEntries(Object.entries(this.#ownership.conflicts(id)).filter(([key]) => !isNameKey(key) && key !== restored));
   }
 
+  ownerOf(address: Address): ActorId | null {
+    return this.#ownership.ownerOf(address);
+  }
+
   /** Who has the name that its record set is to have; null when it has it itself. */
   nameOwner(pool: ActorId): string | null {
     const [owner = null] = Object.entries(this.#ownership.conflicts(pool)).flatMap(([key, name]) => (isNameKey(key) ? name : []));
@@ -248,7 +244,7 @@ export class ObservedPools {
 
   /** Who has the address, or may have it, as people are told; null for nobody. To name an address that one's own account has not got is no claim. */
   claimantOf(address: Address): string | null {
-    const id = this.#ownership.ownerOf(address);
+    const id = this.ownerOf(address);
     const pool = id === null ? undefined : this.#pools.get(id);
     if (id === null || !pool) return null;
     // A provider that is misspelt has no list; that of the last valid spec has.
@@ -354,7 +350,8 @@ export class ObservedPools {
   /** Answers those that name one of these classes or issuers, valid or not. Each is to be put once more: who has what may rest on what these say now. */
   policiesChanged(policies: readonly PoolObject[]): ReadonlySet<ActorId> {
     const changed = [...policies, ...this.policies.confinedBy(policies)];
-    const concerned = new Set(changed.flatMap((policy) => [...this.#byPolicy.membersOf(this.policies.askedAs(policy))]));
+    const names = new Set(changed.flatMap((policy) => this.policies.askedAs(policy)));
+    const concerned = new Set([...names].flatMap((name) => [...this.#byPolicy.membersOf(name)]));
     for (const id of concerned) {
       const pool = this.#pools.get(id);
       if (pool) this.#noteProvider(id, pool);
@@ -385,9 +382,10 @@ export const FORCE_RELEASE = 'routedip.io/force-release';
 
 /** What people ask for by annotations; null for nothing. */
 function marksOn({ deleting, marks }: PoolObject): Marks | null {
-  const { [PAUSED]: paused, [MOVE_TO]: moveTo } = marks?.annotations ?? {};
-  if (paused === undefined && moveTo === undefined) return null;
-  return { ...(paused !== undefined && { paused }), ...(moveTo !== undefined && { moveTo }), ...(deleting && { deleting }) };
+  const { [PAUSED]: paused, [MOVE_TO]: moveTo, [UNASSIGNED]: unassigned } = marks?.annotations ?? {};
+  if (paused === undefined && moveTo === undefined && unassigned === undefined) return null;
+  const asked = Object.entries({ paused, moveTo, unassigned }).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(asked), ...(deleting && { deleting }) };
 }
 
 /** A RoutedIP that is deleted is released now: not while it is paused, unless somebody wants it gone at all costs. */

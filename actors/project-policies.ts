@@ -4,7 +4,8 @@ import { withStalled } from '../machines/stalled.ts';
 import { type ActorId, type Condition, FINALIZER, type Finding } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
 import { Unreachable } from './errors.ts';
-import { isRoutedIP, type ObservedPools } from './pools.ts';
+import { isRoutedIP } from './object-ids.ts';
+import type { ObservedPools } from './pools.ts';
 import type { ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { inSlices } from './ports/in-slices.ts';
@@ -102,7 +103,7 @@ export class PolicyProjector implements Observer {
         observedGeneration: policy.generation,
         ...(trouble && { error: trouble.message }),
       },
-      conditions: withStalled(conditionsOf(trouble)),
+      conditions: [...withStalled(conditionsOf(trouble)), ...conflictIn(this.#ports.pools.policies.conflictOf(policy)?.message)],
       annotated: {},
       addresses: [],
       events: [],
@@ -194,6 +195,10 @@ interface Trouble {
   readonly reason: string;
   readonly message: string;
 }
+
+/** Stands only while it is so. A class that RoutedIPs can have is ready all the same. */
+const conflictIn = (message: string | undefined): readonly Condition[] =>
+  message === undefined ? [] : [{ type: 'Conflict', status: 'True', reason: 'Conflict', message }];
 
 const conditionsOf = (trouble: Trouble | null): readonly Condition[] => [
   {

@@ -1,7 +1,9 @@
+import { isOwn } from '../machines/adoption.ts';
 import { isByIssuer, nodesRemembered } from '../machines/claims.ts';
 import { type FirewallContext, opensFor } from '../machines/firewall.ts';
 import type { Held } from '../machines/firewall-claims.ts';
 import { lossOf } from '../machines/firewall-lost.ts';
+import { isRetiring } from '../machines/ip.ts';
 import { type AddressInput, addressContext } from '../machines/ip-context.ts';
 import type { FirewallOwned } from '../machines/jobs.ts';
 import { moveToAfter } from '../machines/marks-status.ts';
@@ -223,11 +225,19 @@ export function holdersOf(holdings: Iterable<Holding>): {
 const STRENGTH: Readonly<Record<HolderMark, number>> = { AsItIs: 0, PreferNoSchedule: 1, NoSchedule: 2 };
 const stronger = (a: HolderMark, b: HolderMark): HolderMark => (STRENGTH[a] > STRENGTH[b] ? a : b);
 
-const marksOf = ({ addresses }: PoolView): Holding['marks'] =>
+const marksOf = ({ context, addresses }: PoolView): Holding['marks'] =>
   Object.values(addresses).flatMap((shown) => {
     const { taint } = shown.context.policy;
-    return taint ? holderNodes(shown).map((node) => [node, taint] as const) : [];
+    if (!taint) return [];
+    const nodes = holderNodes(shown);
+    return (nodes.length > 0 ? nodes : foundOn(shown, context)).map((node) => [node, taint] as const);
   });
+
+/** The node on which an address of its own was found, which it is to be granted again. */
+const foundOn = ({ context }: AddressView, { candidates }: PoolContext): readonly string[] =>
+  isOwn(context) && !isRetiring(context) && !context.parked
+    ? candidates.flatMap(({ name, providerID }) => (providerID === context.holder ? [name] : []))
+    : [];
 
 /** Its address has been read since it was started, or there is none, or no more, or it is somebody else's. One that is named or bound is to be read first: it may
  *  be on a node since before the records were lost. */

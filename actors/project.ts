@@ -10,7 +10,7 @@ import { annotations, changesAt, poolConditions, poolStatus } from '../machines/
 import type { ActorId, Address } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
 import { ProviderError, Refused, Unreachable } from './errors.ts';
-import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
+import { isPool, isRecordSet, isRoutedIP } from './object-ids.ts';
 import type { ClusterEvent, ClusterWriter, PoolObject, PoolProjection } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
 import type { Observer, SavedTurn } from './ports/observers.ts';

@@ -15,6 +15,15 @@ export interface ProviderList {
   readonly byHolder: ReadonlyMap<ProviderID, readonly ObservedAddress[]>;
 }
 
+/** What the lists of an account showed last. */
+export interface AccountState {
+  /** When the list of IPv4 was asked for, ms since the epoch; null before the first one. */
+  readonly askedAt: number | null;
+  readonly addresses: readonly ObservedAddress[];
+  readonly problem: string | null;
+  readonly isReading: boolean;
+}
+
 export function providerList({ addresses, isPartial }: Verification, askedAt: number): ProviderList {
   const held = addresses.filter(({ providerID }) => providerID !== null);
   return {

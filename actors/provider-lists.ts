@@ -2,24 +2,26 @@ import { familyOf } from '../machines/address.ts';
 import type { Verification } from '../machines/jobs.ts';
 import { addressActor } from '../machines/pool.ts';
 import { accountOfList, addressesOf, familyOfList, listKey } from '../machines/provider-key.ts';
-import type { ActorId, Address, ObservedAddress } from '../machines/types.ts';
+import type { ActorId, Address } from '../machines/types.ts';
 import { type VerificationContext, verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
 import { familyIn } from './claims.ts';
+import { EditLooks } from './edit-looks.ts';
 import { FirewallLooks } from './firewall-looks.ts';
-import { isPool, type ObservedPools } from './pools.ts';
+import { isPool } from './object-ids.ts';
+import type { ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { inSlices, REST_MS } from './ports/in-slices.ts';
 import type { Log } from './ports/observers.ts';
 import type { Provider } from './ports/provider.ts';
 import type { Clock } from './ports.ts';
-import { ownAddresses, type ProviderList, partOf, providerList } from './provider-list.ts';
+import { type AccountState, ownAddresses, type ProviderList, partOf, providerList } from './provider-list.ts';
 import { providerOf, usersOf } from './provider-of.ts';
 import type { Quota } from './quota.ts';
 import type { Settings } from './settings.ts';
-import { news, placesIn, readUntilKnown, type Versions, versionsOf } from './truth.ts';
+import { type Asked, news, placesIn, readUntilKnown, type Versions, versionsOf } from './truth.ts';
 import { poolContextIn } from './view.ts';
 
 export interface ProviderListsPorts {
@@ -47,26 +49,13 @@ export interface ProviderListsPorts {
   readonly unreadable: (pool: ActorId) => void;
 }
 
-interface AccountState {
-  /** When the list of IPv4 was asked for, ms since the epoch; null before the first one. */
-  readonly askedAt: number | null;
-  readonly addresses: readonly ObservedAddress[];
-  readonly problem: string | null;
-  readonly isReading: boolean;
-}
-
 const FAMILIES = [4, 6] as const;
-/** When a list was asked for, ms since the epoch, and the record versions that stood then. */
-interface Asked {
-  readonly at: number;
-  readonly versions: Versions;
-}
-
 /** Reads complete lists of addresses from providers and hands them on: at the start of a term, a call deadline later, and with each verification. Each account has one of a family: that of
  *  IPv4 under the key of the account, that of IPv6 beside it, which is read only while a pool has such addresses. */
 export class ProviderLists {
   readonly #ports: ProviderListsPorts;
   readonly #firewalls: FirewallLooks;
+  readonly #edits: EditLooks;
   /** Those that are being read, each with the means for it. */
   readonly #reading = new Map<string, Provider>();
   /** What each showed last. */
@@ -81,6 +70,13 @@ export class ProviderLists {
   constructor(ports: ProviderListsPorts) {
     this.#ports = ports;
     this.#firewalls = new FirewallLooks(ports);
+    this.#edits = new EditLooks({
+      ...ports,
+      readLast: (name) => this.#lists.get(name) ?? null,
+      versionsOf: (name) => this.#versionsOf(name),
+      usersOf: (name) => this.#usersOf(name).map(([id]) => id),
+      tell: (id, name, list, versions) => this.#tellUser(id, name, list, versions),
+    });
   }
 
   /** Reads the list of this name, then starts the pools that wait for it; looks once more when a call of an earlier leader can have no more effect. What was being
@@ -130,6 +126,7 @@ export class ProviderLists {
     this.#verifyRegularly(name);
     const versions = this.#versionsOf(name);
     alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, versions));
+    this.#edits.follow(name);
   }
 
   /** Has the pool started once that was read in which its records have their addresses. False when it has nothing to wait for: what it has begun elsewhere goes on. */
@@ -213,11 +210,6 @@ export class ProviderLists {
     this.#refusals.delete(name);
     this.#lists.delete(name);
     this.#tellListed(name, []);
-  }
-
-  /** What is stored was taken over. */
-  open(): void {
-    this.endUnknown();
   }
 
   /** A cell has ended. A verification that was ended and is needed again by now begins anew. */
@@ -357,6 +349,17 @@ export class ProviderLists {
     }
   }
 
+  /** Tells the addresses of a pool what its list says, unless it has yet to be told of more. Answers whether it was. */
+  #tellUser(id: ActorId, name: string, list: ProviderList, versions: Versions): boolean {
+    const { cells, pools, settle, isStarted } = this.#ports;
+    if (!cells.all.has(id)) return false;
+    settle(id);
+    const pool = pools.all.get(id);
+    if (!pool || !isStarted(id) || this.listOf(pool) !== name) return false;
+    this.tellAddresses(id, list, versions);
+    return true;
+  }
+
   /** Ends what nobody needs any more: verifications of accounts that nobody asks for, whose jobs would wait for ever, and firewalls in which nothing is claimed
    *  or ours. To be called regularly: a firewall may be given up at any time. */
   endUnknown(): void {
@@ -380,19 +383,15 @@ export class ProviderLists {
 
   /** Tells every address of a provider what a list said of it, unless it changed since the list was asked for, or a newer one is there. One of Jobs is in no list. */
   async #handOn(name: string, listed: Verification, { at, versions }: Asked): Promise<void> {
-    const { cells, pools, clock, settle, isStarted } = this.#ports;
+    const { cells, pools, clock } = this.#ports;
     const list = providerList(listed, at);
     this.#keep(name, list);
     const byJobs = this.#isByJobs(name);
     if (!byJobs) this.#noteKept(name, list);
     const isOver = (): boolean => cells.stopped || this.#lists.get(name) !== list;
     const tell = (id: ActorId): void => {
-      if (!cells.all.has(id)) return;
-      settle(id);
       const pool = pools.all.get(id);
-      if (!pool || !isStarted(id) || this.listOf(pool) !== name) return;
-      this.tellAddresses(id, list, versions);
-      this.tellList(id, pool);
+      if (this.#tellUser(id, name, list, versions) && pool) this.tellList(id, pool);
     };
     const users = byJobs ? [] : this.#usersOf(name).map(([id]) => id);
     if ((await inSlices(users, clock, isOver, tell, REST_MS)) && familyOfList(name) === 4) await this.#firewalls.look(name);

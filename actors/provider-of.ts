@@ -1,5 +1,6 @@
 import type { ActorId } from '../machines/types.ts';
-import { actorOf, type ObservedPools } from './pools.ts';
+import { actorOf } from './object-ids.ts';
+import type { ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord } from './ports.ts';
 import { poolContextIn } from './view.ts';

@@ -7,7 +7,8 @@ import { type Doubt, nothingRemembered, rememberedPool, termIn, withClaimed, wit
 import { rememberedRoutedIP } from '../machines/rebuild-routed-ip.ts';
 import { type ActorId, type Address, FINALIZER } from '../machines/types.ts';
 import type { PoolSpec } from '../machines/validate.ts';
-import { actorOf, isPool, isRoutedIP, type ObservedPools } from './pools.ts';
+import { actorOf, isPool, isRoutedIP } from './object-ids.ts';
+import type { ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord, StoredCell } from './ports.ts';
 import { begin } from './step.ts';

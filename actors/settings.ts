@@ -32,6 +32,7 @@ export interface Settings extends JobSettings {
 export const DEFAULT_SETTINGS: Settings = {
   backoff: FLIPOP_BACKOFF,
   pollSteps: POLL_STEPS,
+  assignSteps: null,
   assignTimeoutMs: 120_000,
   findTimeoutMs: 60_000,
   callDeadlineMs: 15_000,

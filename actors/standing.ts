@@ -1,6 +1,7 @@
 import type { ObjectRef } from '../machines/jobs.ts';
 import type { ActorId, Finding } from '../machines/types.ts';
-import { isPool, isRecordSet, isRoutedIP, type ObservedPools } from './pools.ts';
+import { isPool, isRecordSet, isRoutedIP } from './object-ids.ts';
+import type { ObservedPools } from './pools.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { Log } from './ports/observers.ts';

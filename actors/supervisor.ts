@@ -9,9 +9,10 @@ import { Evacuations } from './evacuations.ts';
 import { Guards } from './guards.ts';
 import { InventoryCollector } from './inventory.ts';
 import { Leader } from './leader.ts';
+import { isRoutedIP, kindOf } from './object-ids.ts';
 import { OperatorCredentials } from './operator-credentials.ts';
 import type { Away } from './outage.ts';
-import { isRoutedIP, kindOf, ObservedPools } from './pools.ts';
+import { ObservedPools } from './pools.ts';
 import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { REST_MS } from './ports/in-slices.ts';
@@ -349,9 +350,9 @@ export class Supervisor {
     return [...this.#pools.all.values()].map(({ status }) => termIn(status));
   }
 
-  async #namedBeside(cell: ActorId): Promise<ReadonlySet<string>> {
+  async #namedBeside(cell: ActorId | null): Promise<ReadonlySet<string>> {
     await this.#ports.source.resync();
-    return this.#pools.namedBeside(cell);
+    return cell === null ? this.#pools.asked() : this.#pools.namedBeside(cell);
   }
 
   #isGone(actor: ActorId, uid: string): boolean {

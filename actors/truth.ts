@@ -15,6 +15,12 @@ export type Versions = ReadonlyMap<ActorId, number>;
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 
+/** When a list was asked for, ms since the epoch, and the record versions that stood then. */
+export interface Asked {
+  readonly at: number;
+  readonly versions: Versions;
+}
+
 const LONGEST_PAUSE_MS = 10_000;
 /** A list that is partial so often in a row will stay so: addresses that it does not show are looked at one by one. */
 const PARTIAL_AFTER = 3;

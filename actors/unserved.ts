@@ -5,7 +5,7 @@ import type { Cell, Work } from './cell.ts';
 import { cellOf } from './charts.ts';
 import { SERVER_ERROR } from './errors.ts';
 import type { Leader } from './leader.ts';
-import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
+import { isPool, isRecordSet, isRoutedIP } from './object-ids.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import { isUnknown } from './project-notices.ts';
 import { poolView, stateOf, waitsIn } from './view.ts';

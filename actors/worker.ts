@@ -43,8 +43,8 @@ export interface WorkerPorts {
   /** Resolves once statuses say of the actor what its record says. Asked for before an assign and before something is opened in a firewall, while records are fleeting; they never are, when absent.
    *  @throws Unreachable; ProviderError when nobody needs what is to be opened; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
-  /** Addresses that objects other than that of the actor list, ask for or have got, as watches show them; none, when absent. */
-  readonly namedBeside?: (actor: string) => Promise<ReadonlySet<string>>;
+  /** Addresses that objects other than that of the actor, or any for null, list, ask for or have got, as watches show them; none, when absent. */
+  readonly namedBeside?: (actor: string | null) => Promise<ReadonlySet<string>>;
   /** Whether the class of a RoutedIP that is deleted says that this address of it stays, as watches show both; never, when absent. */
   readonly retains?: (actor: string, address: Address) => boolean;
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
@@ -298,6 +298,7 @@ function tryJob(data: JobData, { active, former, tools, ports, prepaid }: Run): 
     namespaces: namespacesFor(data.actor, data.input),
     prepaid,
     named: () => namedBeside(data, ports),
+    listed: async () => (await ports.namedBeside?.(null)) ?? null,
     retains: (address) => ports.retains?.(cellOf(data.actor), address) ?? false,
     clock: ports.clock,
     settings: ports.settings,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { builtHere, builtRef } from '../tools/build-ref.ts';
 import { ROOT } from '../tools/root.mjs';
 
-/** An operator that can be measured: compiled, as its image has it. */
+/** An operator that can be measured: bundled, as its image has it. */
 export interface Build {
   /** What the output calls it. */
   readonly name: string;
@@ -12,8 +12,8 @@ export interface Build {
   readonly entry: string;
   /** Options of Node that its image starts it with. */
   readonly nodeFlags: readonly string[];
-  /** Its modules. */
-  readonly dist: string;
+  /** Its modules are below it. */
+  readonly sources: string;
 }
 
 /** This folder as it is now, committed or not. @throws SetupError */
@@ -28,14 +28,15 @@ export async function buildOf(ref: string): Promise<Build> {
 /** What another entry point belongs to, e.g. that of an installed package; started as this folder's image is. */
 export function buildAt(entry: string): Build {
   const real = realpathSync(entry);
-  return { ...buildIn(entry, dirname(dirname(real)), ROOT), entry: real };
+  const folder = dirname(dirname(real));
+  return { ...buildIn(entry, folder, ROOT), entry: real, sources: folder };
 }
 
 const buildIn = (name: string, shipped: string, sources: string): Build => ({
   name,
   entry: join(shipped, 'bin/routedip-operator.mjs'),
   nodeFlags: nodeFlagsOf(join(sources, 'Dockerfile')),
-  dist: join(shipped, 'dist'),
+  sources,
 });
 
 /** None where there is no image yet. */

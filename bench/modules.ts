@@ -1,4 +1,4 @@
-// Preloaded into a process that measures modules of a build: whatever of the operator a scenario imports comes from there, compiled.
+// Preloaded into a process that measures modules of a build: whatever of the operator a scenario imports comes from there.
 import { existsSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
@@ -9,15 +9,15 @@ import { jobOf } from './apart.ts';
 const HERE = pathToFileURL(join(ROOT, '/')).href;
 const OPERATOR = /^((?:machines|actors|adapters|crds|composition|plugin)\/.*)\.ts$/;
 
-const { dist } = jobOf(process.argv).plan.build;
+const { sources } = jobOf(process.argv).plan.build;
 
 registerHooks({
   resolve: (specifier, context, next) => {
     const found = next(specifier, context);
     const module = found.url.startsWith(HERE) ? OPERATOR.exec(found.url.slice(HERE.length))?.[1] : undefined;
     if (module === undefined) return found;
-    const compiled = join(dist, `${module}.js`);
-    if (!existsSync(compiled)) throw new Error(`it has no ${module}.ts`);
-    return { ...found, url: pathToFileURL(compiled).href, format: 'module' };
+    const file = join(sources, `${module}.ts`);
+    if (!existsSync(file)) throw new Error(`it has no ${module}.ts`);
+    return { ...found, url: pathToFileURL(file).href };
   },
 });

@@ -16,6 +16,13 @@ export const SCENARIOS: readonly Scenario[] = [
     measure: async (plan) => (await import('./turns.ts')).turns(plan),
   },
   {
+    name: 'start',
+    about: 'a process that begins with the records of the former one: to its first call, and to ready',
+    of: 'process',
+    isCompared: true,
+    measure: async (plan) => (await import('./start.ts')).start(plan),
+  },
+  {
     name: 'latency',
     about: 'failovers: to the assign, to the status, and what they cost in calls and CPU',
     of: 'process',
@@ -35,6 +42,13 @@ export const SCENARIOS: readonly Scenario[] = [
     of: 'process',
     isCompared: false,
     measure: async (plan) => (await import('./latency.ts')).slowActions(plan),
+  },
+  {
+    name: 'recovery',
+    about: 'what goes wrong now and then: calls, commands, and the time until it is right again',
+    of: 'process',
+    isCompared: true,
+    measure: async (plan) => (await import('./recovery.ts')).recovery(plan),
   },
   {
     name: 'hanging',

@@ -26,7 +26,7 @@ const KEYS = '{bench}';
 const POOLS = 60;
 const NODES = 3;
 /** A confirmation is looked for at once: what is measured is the runtime, not its wait for a provider. */
-const SETTINGS = { ...DEFAULT_SETTINGS, pollSteps: [1] };
+const SETTINGS = { ...DEFAULT_SETTINGS, pollSteps: [1], assignSteps: [1] };
 
 /** How many turns a second the durable runtime takes on real Redis, when the provider and the cluster answer from memory at once. */
 export async function turns({ extent }: Plan): Promise<Measured> {

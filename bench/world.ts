@@ -47,6 +47,7 @@ export interface World {
   /** Droplet ids by node name. */
   readonly droplets: ReadonlyMap<string, number>;
   readonly redisPid: number;
+  readonly redisUrl: string;
   addNode(name: string, wish?: NodeWish): void;
   /** A Running and Ready pod. */
   addPod(name: string, wish: PodWish): void;
@@ -96,6 +97,7 @@ export async function openWorld(
     statuses,
     droplets,
     redisPid: redis.pid,
+    redisUrl: redis.url,
     get operator() {
       if (state.operator === null) throw new Error('the operator was not started');
       return state.operator;

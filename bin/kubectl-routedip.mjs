@@ -13,7 +13,7 @@ process.stdout.on('error', (error) => {
 
 // In the repository the sources run as they are; the package holds them compiled, since Node refuses to compile below node_modules.
 const source = new URL('../composition/kubectl-routedip.ts', import.meta.url);
-const compiled = new URL('../dist/composition/kubectl-routedip.js', import.meta.url);
+const compiled = new URL('../dist/kubectl-routedip.js', import.meta.url);
 
 if (Number(here.split('.')[0]) < NEEDED) {
   console.error(

@@ -9,6 +9,12 @@ import { API_VERSION, type ClusterRoutedIPClass, PLURAL } from '../crds/generate
 import type { ObservedPod } from '../machines/types.ts';
 import type { ClusterAPI, ClusterFacts } from '../plugin/ports.ts';
 
+const REVIEWS = 'authentication.k8s.io/v1';
+
+interface SelfReview {
+  readonly status?: { readonly userInfo?: { readonly username?: string } };
+}
+
 /** The cluster as the operator observes it, read once. */
 export const clusterFacts = (api: ClusterAPI): ClusterFacts => {
   const shared = intern();
@@ -29,6 +35,11 @@ export const clusterFacts = (api: ClusterAPI): ClusterFacts => {
     routedIPClass: async (name) => {
       const found = (await api.get(`/apis/${API_VERSION}/${PLURAL}/${encodeURIComponent(name)}`)) as ClusterRoutedIPClass | null;
       return found?.spec ?? null;
+    },
+    user: async () => {
+      const body = { apiVersion: REVIEWS, kind: 'SelfSubjectReview' };
+      const { status } = (await api.review(`/apis/${REVIEWS}/selfsubjectreviews`, body).catch(() => ({}))) as SelfReview;
+      return status?.userInfo?.username ?? null;
     },
     vipService: vipServiceOf,
     reservedIP: reservedIPOf,

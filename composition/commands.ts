@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { addGenerateSecret } from '../adapters/cli/generate-secret.ts';
 import { addMigrate } from '../adapters/cli/migrate.ts';
+import { addProbe } from '../adapters/cli/probe.ts';
 import { type Identity, identityOf } from '../adapters/kubernetes/connection.ts';
 import { generateSecret } from './generate-secret.ts';
 import { migrateGSM } from './migrate-gsm.ts';
+import { probe } from './probe.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The commands besides `run`: `add` tells the command line of them, and `asked` answers what was asked for, if it was one of them. */
@@ -21,6 +23,9 @@ export function otherCommands(
       });
       addGenerateSecret(program, (options) => {
         asked = () => generateSecret(options, terminal, by('generate-secret'));
+      });
+      addProbe(program, (options) => {
+        asked = () => probe(options, terminal, version);
       });
     },
     asked: () => asked,

@@ -64,6 +64,7 @@ const clusterAPI = (connection: Connection): ClusterAPI => ({
     return items;
   },
   get: (path) => asUser(connection.send({ method: 'GET', path })).catch(nullIfMissing),
+  review: (path, body) => asUser(connection.send({ method: 'POST', path, body })),
   patch: (path, body) => asUser(connection.send({ method: 'PATCH', path, body, contentType: MERGE_PATCH })),
 });
 

@@ -44,6 +44,7 @@ export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check
 export const notices = (parts: Readonly<Parts>): Readonly<Record<string, () => string | null>> => ({
   redis: () => parts.supervisor?.withoutStore() ?? parts.supervisor?.storeHealth.notice ?? null,
   writes: () => parts.writer?.refused() ?? null,
+  services: () => parts.allocator?.notice() ?? null,
   providers: () => unread(Object.values(parts.supervisor?.unreadProviders() ?? {})),
 });
 

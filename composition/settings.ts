@@ -6,6 +6,7 @@ export const settingsOf = (options: Options): Settings => ({
   ...DEFAULT_SETTINGS,
   backoff: { fast: options.backoffFast ?? DEFAULT_SETTINGS.backoff.fast, slow: options.backoffSlow ?? DEFAULT_SETTINGS.backoff.slow },
   pollSteps: options.pollSteps ?? DEFAULT_SETTINGS.pollSteps,
+  assignSteps: options.pollSteps ?? DEFAULT_SETTINGS.assignSteps,
   verifyEveryMs: options.verifyInterval ?? DEFAULT_SETTINGS.verifyEveryMs,
   resyncEveryMs: options.resyncInterval ?? DEFAULT_SETTINGS.resyncEveryMs,
   // As long as others would wait for a leader that is gone.

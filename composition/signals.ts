@@ -1,7 +1,10 @@
 import type { Log } from '../actors/ports/observers.ts';
 
-/** The first SIGTERM or SIGINT asks for a clean stop; the second one ends the process at once. */
-export function stopSignal(log: Log): { readonly requested: Promise<void>; readonly forget: () => void } {
+/** The first SIGTERM or SIGINT, or what else is named, asks for a clean stop; the second one ends the process at once. */
+export function stopSignal(
+  log: Log,
+  more: readonly NodeJS.Signals[] = [],
+): { readonly requested: Promise<void>; readonly forget: () => void } {
   let asked = false;
   let resolve = (): void => undefined;
   const requested = new Promise<void>((done) => {
@@ -13,6 +16,10 @@ export function stopSignal(log: Log): { readonly requested: Promise<void>; reado
     log.info('was asked to stop; a second signal ends it at once', { signal });
     resolve();
   };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-  return { requested, forget: () => void process.off('SIGTERM', onSignal).off('SIGINT', onSignal) };
+  const signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', ...more];
+  for (const each of signals) process.on(each, onSignal);
+  const forget = (): void => {
+    for (const each of signals) process.off(each, onSignal);
+  };
+  return { requested, forget };
 }

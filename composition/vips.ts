@@ -10,6 +10,7 @@ import { KubernetesVipSource } from '../adapters/kubernetes/vip-source.ts';
 import { KubernetesVipWriter } from '../adapters/kubernetes/vip-writer.ts';
 import { KubernetesVirtualIPSource } from '../adapters/kubernetes/virtual-ip-source.ts';
 import { type Admission, type AdmissionContext, startAdmission } from './admission.ts';
+import { otherController } from './other-controller.ts';
 
 export interface VipsContext extends AdmissionContext {
   /** Told when IPGroups are served, and when they are not any more. */
@@ -29,27 +30,32 @@ export interface VipParts {
   readonly hindrance: () => string | null;
   /** A right that was asked for in vain of late; null for none. */
   readonly forbidden: () => string | null;
+  /** Who else may serve the same Services, and what is to be done about it, once there is an IPGroup; null for nobody. */
+  readonly notice: () => string | null;
   readonly close: () => Promise<void>;
 }
 
 /** Services with addresses of IPGroups; null when they were left out. Nothing is done before a cluster serves IPGroups. */
 export function vips(options: Options, context: VipsContext): VipParts | null {
-  const { controllers = CONTROLLERS, loadBalancerClass = null } = options;
+  const { controllers = CONTROLLERS, loadBalancerClass = null, loadBalancerClassOnly: classOnly = false } = options;
   if (!controllers.includes('vip')) return null;
+  const served = { loadBalancerClass, classOnly };
   const { connection: direct, clock, log } = context;
   const lease = otherLease(options, context);
   const looked = lease?.start();
   const connection = withRefusals(lease ? whileHeld(direct, lease) : direct, clock);
   let admission: Promise<Admission> | null = null;
+  let others: (() => string | null) | null = null;
   let hindrance: Admission['hindrance'] = () => null;
   const world: Surroundings = { connection, clock, log, random: Math.random, timings: TIMINGS };
   const source = new KubernetesVipSource({
     ...world,
-    loadBalancerClass,
-    served: (served) => {
-      context.served(served);
+    ...served,
+    served: (isServed) => {
+      context.served(isServed);
       // Who installs the definitions later has the webhook then: nobody else needs one.
-      if (served) admission ??= begin();
+      if (isServed) admission ??= begin();
+      if (isServed && !classOnly) others ??= otherController(context);
     },
   });
   const begin = async (): Promise<Admission> => {
@@ -81,7 +87,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
         return (lease?.isHeld() ?? true) ? source.missing() : [];
       },
     },
-    writer: new KubernetesVipWriter({ connection, loadBalancerClass }),
+    writer: new KubernetesVipWriter({ connection, clock, ...served }),
     virtualIPs: {
       source: {
         start: (listener) => whenHeld(() => legacy.start(listener)),
@@ -92,6 +98,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
     },
     hindrance: () => hindrance(),
     forbidden: () => connection.forbidden(),
+    notice: () => (source.hasGroups ? (others?.() ?? null) : null),
     close: async () => {
       lease?.stop();
       await (await admission)?.close();

@@ -7,6 +7,8 @@ export interface Args {
   readonly act: Act | null;
   /** Stay up after the story, until a signal. */
   readonly keep: boolean;
+  /** The operator starts again whenever one of its sources changes. */
+  readonly watch: boolean;
   /** Print one line of JSON instead of the story. */
   readonly json: boolean;
   /** The longest that one step may take, ms. */
@@ -37,6 +39,7 @@ RoutedIP and Services, lets nodes fail, and shows what happens and how long it t
   --keep --json         prints one line of JSON when all is up, and nothing else:
                         kubeconfig, metrics, jobs, inspector, kubernetes, digitalocean,
                         log, redis, operatorPid
+  --watch               the same, and the operator starts again whenever one of its sources changes
   --dashboard-bind-addr <address>
                         where the dashboards listen, e.g. 0.0.0.0:8081 in a container (default: a free port of loopback); they ask for
                         ROUTEDIP_DASHBOARD_TOKEN then, and when that is not set for a token that is printed with --keep
@@ -49,14 +52,16 @@ NO_COLOR=1 draws without colours; without a terminal it prints plain lines.`;
 
 /** Null when help was asked for. @throws UsageError */
 export function parse(argv: readonly string[]): Args | null {
-  const { seed, act, keep, json, deadline, help, inspect = null, 'dashboard-bind-addr': dashboardBindAddr = null } = values(argv);
+  const options = values(argv);
+  const { seed, act, watch, json, deadline, help, inspect = null, 'dashboard-bind-addr': dashboardBindAddr = null } = options;
   if (help) return null;
+  const keep = options.keep || watch;
   if (json && !keep) throw new UsageError('--json goes with --keep: it tells where everything is while it stays up');
   const deadlineMs = numberOf('--deadline', deadline) * 1000;
   if (deadlineMs === 0) throw new UsageError('--deadline must be above 0');
   const chosen = numberOf('--seed', seed);
   if (!Number.isSafeInteger(chosen)) throw new UsageError(`--seed must be a whole number, not "${seed}"`);
-  return { seed: chosen, act: act === undefined ? null : actOf(act), keep, json, deadlineMs, dashboardBindAddr, inspect };
+  return { seed: chosen, act: act === undefined ? null : actOf(act), keep, watch, json, deadlineMs, dashboardBindAddr, inspect };
 }
 
 function values(argv: readonly string[]) {
@@ -67,6 +72,7 @@ function values(argv: readonly string[]) {
         seed: { type: 'string', default: '1' },
         act: { type: 'string' },
         keep: { type: 'boolean', default: false },
+        watch: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         deadline: { type: 'string', default: '20' },
         'dashboard-bind-addr': { type: 'string' },

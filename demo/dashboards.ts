@@ -13,12 +13,13 @@ export interface Dashboards {
   readonly token: string | null;
 }
 
-/** Where the dashboards and the inspector are to be. At an address that was asked for there is a token always: other machines may reach it. */
+/** Where the dashboards and the inspector are to be, by default at `usual`. At an address that was asked for there is a token always: other machines may reach it. */
 export function dashboardsOf(
   { dashboardBindAddr, inspect }: Pick<Args, 'dashboardBindAddr' | 'inspect'>,
   { ROUTEDIP_DASHBOARD_TOKEN: token }: NodeJS.ProcessEnv,
+  usual: Pick<Dashboards, 'bind' | 'inspect'> = { bind: FREE_PORT, inspect: FREE_PORT },
 ): Dashboards {
-  const binds = { bind: dashboardBindAddr ?? FREE_PORT, inspect: inspect ?? FREE_PORT };
+  const binds = { bind: dashboardBindAddr ?? usual.bind, inspect: inspect ?? usual.inspect };
   if (dashboardBindAddr === null && inspect === null) return { ...binds, token: token || null };
   return { ...binds, token: token || randomBytes(16).toString('hex') };
 }

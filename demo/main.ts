@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
+import { freePorts } from '../tools/free-ports.mjs';
 import { type Args, HELP, parse, UsageError } from './args.ts';
-import { dashboardsOf } from './dashboards.ts';
+import { dashboardsOf, FREE_PORT } from './dashboards.ts';
 import { invitation, summary, whereabouts } from './ending.ts';
 import { DemoFailure, Interrupted } from './failure.ts';
 import { type Follower, follow } from './follow.ts';
@@ -31,7 +32,10 @@ async function demo(args: Args, redisUrl: string | undefined): Promise<number> {
   if (!redisUrl) throw new UsageError('REDIS_URL is not set: `npm run demo` starts a private Redis and sets it');
   const interruption = untilSignal();
   const screen = openScreen(args, process.stdout, process.env);
-  const stage = await openStage({ seed: args.seed, redisUrl, dashboards: dashboardsOf(args, process.env) });
+  // One that starts again has the same ports each time: pages stay open.
+  const [bind, inspect, metrics] = await portsFor(args);
+  const dashboards = dashboardsOf(args, process.env, { bind, inspect });
+  const stage = await openStage({ seed: args.seed, redisUrl, dashboards, metrics, isWatched: args.watch });
   const shop = prepareShop(stage);
   const look = () => ({ record: recordOf(stage), ...shop.look() });
   const ofNamespace = `/api/v1/namespaces/${SERVICES_NAMESPACE}`;
@@ -64,6 +68,12 @@ async function demo(args: Args, redisUrl: string | undefined): Promise<number> {
     await stage.close();
     process.off('exit', abandon);
   }
+}
+
+async function portsFor({ watch }: Args): Promise<readonly [dashboard: string, inspector: string, metrics: string]> {
+  if (!watch) return [FREE_PORT, FREE_PORT, FREE_PORT];
+  const [dashboard, inspector, metrics] = await freePorts(3);
+  return [`127.0.0.1:${dashboard}`, `127.0.0.1:${inspector}`, `127.0.0.1:${metrics}`];
 }
 
 interface Performance {

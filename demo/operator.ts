@@ -114,14 +114,15 @@ export function startOperator({
       return state.ended;
     },
     lastLines: (count) => lines.slice(-count),
-    memory: () => residentBytes(child.pid),
+    // The process that watches is not the one that works.
+    memory: () => (nodeFlags.includes('--watch') ? null : residentBytes(child.pid)),
     stop: async () => {
       child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+      const timer = setTimeout(() => killGroup(child), STOP_MS);
       await gone;
       clearTimeout(timer);
     },
-    kill: () => void child.kill('SIGKILL'),
+    kill: () => killGroup(child),
   };
 }
 
@@ -146,7 +147,7 @@ function fieldsOf(line: string): JsonObject {
 
 /** Ends the operator when this process dies without a word: a shell waits on a pipe that only this process holds. Call the result once it has ended. */
 function endWithParent(child: ChildProcess): () => void {
-  const script = 'read -r word; [ "$word" = released ] || kill -s KILL "$1"';
+  const script = 'read -r word; [ "$word" = released ] || kill -s KILL -- "-$1"';
   const shell = spawn('/bin/sh', ['-c', script, 'leash', String(child.pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
@@ -155,6 +156,15 @@ function endWithParent(child: ChildProcess): () => void {
   shell.on('error', () => undefined).unref();
   shell.stdin.on('error', () => undefined);
   return () => void shell.stdin.end('released\n');
+}
+
+/** With what it has started itself: Node starts the program that it watches as a process of its own. */
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It is gone.
+  }
 }
 
 function residentBytes(pid: number | undefined): number | null {

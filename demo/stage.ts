@@ -7,7 +7,7 @@ import { type KubeClient, kubeClient } from '../simulator/kubernetes/client.ts';
 import { addNode, addPod, createNamespace } from '../simulator/kubernetes/cluster.ts';
 import type { JsonObject, KubeObject } from '../simulator/kubernetes/objects.ts';
 import { type KubernetesSimulator, startKubernetes } from '../simulator/kubernetes/server.ts';
-import { type Dashboards, FREE_PORT } from './dashboards.ts';
+import type { Dashboards } from './dashboards.ts';
 import { DemoFailure } from './failure.ts';
 import { type OperatorProcess, startOperator } from './operator.ts';
 import { collectTraces, type Traces } from './traces.ts';
@@ -60,6 +60,10 @@ interface StageOptions {
   readonly seed: number;
   readonly redisUrl: string;
   readonly dashboards: Dashboards;
+  /** Where the operator serves its metrics. */
+  readonly metrics: string;
+  /** It starts again whenever one of its sources changes. */
+  readonly isWatched: boolean;
 }
 
 /** Everything around the operator, and the operator once it is started. */
@@ -86,7 +90,7 @@ export interface Stage {
 }
 
 /** Starts both simulated APIs on free ports of loopback, with five nodes that serve the ingress and one that does not match the pool. */
-export async function openStage({ seed, redisUrl, dashboards }: StageOptions): Promise<Stage> {
+export async function openStage({ seed, redisUrl, dashboards, metrics, isWatched }: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-demo-'));
   const kubernetes = await startKubernetes({ podTerminationMs: 500 });
   const cloud = await startDigitalOcean({
@@ -120,7 +124,7 @@ export async function openStage({ seed, redisUrl, dashboards }: StageOptions): P
       // All pages on; verified so often that whoever breaks something need not wait for minutes.
       const flags = [
         `--verify-interval=${VERIFY_INTERVAL}`,
-        `--metrics-bind-addr=${FREE_PORT}`,
+        `--metrics-bind-addr=${metrics}`,
         `--dashboard-bind-addr=${dashboards.bind}`,
         `--inspect=${dashboards.inspect}`,
       ];
@@ -133,7 +137,7 @@ export async function openStage({ seed, redisUrl, dashboards }: StageOptions): P
         log,
         tracesUrl: traces.url,
       };
-      state.operator = startOperator({ ...environment, flags });
+      state.operator = startOperator({ ...environment, flags, ...(isWatched && { nodeFlags: ['--watch'] }) });
       return state.operator;
     },
     apply: async (manifest) => {

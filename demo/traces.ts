@@ -67,12 +67,13 @@ const msOf = (from: string, to: string): number => Number(BigInt(to) - BigInt(fr
 function partsOf(root: Span, spans: readonly Span[]): readonly TracePart[] {
   const { startTimeUnixNano: began, traceId } = root;
   const children = spans.filter((span) => span.traceId === traceId && span.parentSpanId === root.spanId);
-  const parts = [root, ...children].map(({ name, startTimeUnixNano: from, endTimeUnixNano: to }) => ({
+  const partOf = ({ name, startTimeUnixNano: from, endTimeUnixNano: to }: Span): TracePart => ({
     name,
     fromMs: msOf(began, from),
     tookMs: msOf(from, to),
-  }));
-  return parts.sort((a, b) => a.fromMs - b.fromMs || b.tookMs - a.tookMs);
+  });
+  // What waits for less than a millisecond begins with what comes after it.
+  return [partOf(root), ...children.map(partOf).sort((a, b) => a.fromMs - b.fromMs || a.tookMs - b.tookMs)];
 }
 
 const WIDTH = 32;

@@ -3,19 +3,16 @@ import { isByIssuer, nodesRemembered } from './claims.ts';
 import { isPaused } from './marks.ts';
 import { entries } from './pool.ts';
 import type { AddressView, PoolView } from './pool-view.ts';
+import { shortList } from './several.ts';
 import { EVACUATE, type Evacuation, type NodeRef } from './types.ts';
-
-/** So many addresses are named; of the others people are told the number. */
-const NAMED = 10;
 
 /** True once no address stands on the node or is on its way to it; else how many do, which, and why they stay. Unknown, as long as none is known to, while some
  *  have not said where they are. */
 export function evacuationOf(node: NodeRef, views: readonly PoolView[], areAllSeen: boolean): Evacuation {
   const held = views.flatMap((view) => heldBy(node, view)).sort();
   if (held.length > 0) {
-    const more = held.length > NAMED ? ` and ${held.length - NAMED} more` : '';
     const count = held.length === 1 ? '1 address is' : `${held.length} addresses are`;
-    return { status: 'False', reason: 'AddressesHeld', message: `${count} held here: ${held.slice(0, NAMED).join(', ')}${more}` };
+    return { status: 'False', reason: 'AddressesHeld', message: `${count} held here: ${shortList(held)}` };
   }
   return areAllSeen && views.every((view) => isHeard(node, view))
     ? { status: 'True', reason: 'NoAddressHeld', message: 'no address is held here' }
@@ -46,9 +43,9 @@ function whyHere({ context }: PoolView, { state }: AddressView): string {
   return state === 'Stable' || state === 'Unassigned' ? 'waits for another node' : 'is on its way';
 }
 
-/** Every address of the pool has said where it is since it was started. Whoever may write an issuer may give it a token that the provider refuses: only where the status shows its
- *  address on the node is it waited for. */
+/** Every address of the pool has said where it is since it was started, but those that were never its own: anybody may name one. Whoever may write an issuer may give it a token that the
+ *  provider refuses: only where the status shows its address on the node is it waited for. */
 const isHeard = (node: NodeRef, { context, state }: PoolView): boolean =>
   context.error !== null ||
   (isByIssuer(context) && !nodesRemembered(context).includes(node.name)) ||
-  (state !== 'Priming' && entries(context.members).every(([, { heard }]) => heard));
+  (state !== 'Priming' && entries(context.members).every(([, { heard, adopts }]) => heard || adopts !== undefined));

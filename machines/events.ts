@@ -41,6 +41,8 @@ export interface SpecObserved extends Timed {
   readonly registry: ProviderRegistry;
   /** Addresses that the object names and another one has, by the name of that one. */
   readonly conflicts: Readonly<Record<Address, string>>;
+  /** Addresses that it runs still and another object has by now; absent for none. */
+  readonly lost?: readonly Address[];
   /** Who has the name that its record set is to have; absent when it has it itself, or names none. */
   readonly nameOwner?: string;
   /** Whether its namespace may keep one address more; absent where there is no limit. */
@@ -187,9 +189,19 @@ export interface NodeGranted extends Timed {
   readonly spaced: boolean;
   /** It was never its owner's, and may not be taken from where somebody else needs it: it is looked at once more before anything is sent. Absent for false. */
   readonly looks?: true;
+  /** Addresses that the pool gave up, and of which one may be on the node still; absent for none. */
+  readonly vacates?: readonly Address[];
+  /** Something has failed on the node, and the address serves on another one, which works: there is time. Absent for false. */
+  readonly serves?: true;
 }
 
 export type RetirePolicy = 'Retain' | 'Delete' | 'DeleteAdopted';
+
+/** Somebody wants the address on no node, or does not any more. */
+export interface ParkAddress extends Timed {
+  readonly type: 'PARK';
+  readonly parked: boolean;
+}
 
 /** The address is no longer wanted: leave it where it is, or delete it. */
 export interface Retire extends Timed {
@@ -334,6 +346,7 @@ export type AddressEvent =
   | PolicyObserved
   | SecretObserved
   | NodeGranted
+  | ParkAddress
   | Retire
   | Opened
   | Pruned

@@ -5,6 +5,7 @@ import { firewallActor } from './firewall-id.ts';
 import type { CredentialsRefusal } from './operator-credentials.ts';
 import { checkPolicy, type Policy, type PolicyObject } from './policy.ts';
 import { type ServiceRef, serviceOf } from './service.ts';
+import { shortList } from './several.ts';
 import { type ActorId, type Address, type ClassRef, isFields } from './types.ts';
 import { known, type PoolSpec, type ProviderFacts, type ProviderRegistry } from './validate.ts';
 
@@ -43,6 +44,8 @@ export interface RoutedIPFact {
   readonly spec: unknown;
   /** Null when there is none of that name. */
   readonly policy: PolicyObject | null;
+  /** Null since several classes have the className that it names: the names of those that it may name instead. */
+  readonly several?: readonly string[];
   /** Why that is not for the namespace; absent when it is. What has its address already keeps it. */
   readonly barred?: string;
   /** Set besides where that is because it would use the operator's credentials; else a selector of the class says so. */
@@ -56,6 +59,7 @@ export interface RoutedIPFact {
 export type RoutedIPReason =
   | 'InvalidSpec'
   | 'ClassNotFound'
+  | 'ClassAmbiguous'
   | 'NamespaceNotSelected'
   | 'UnsupportedIssuer'
   | 'SecretNotFound'
@@ -132,7 +136,10 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
   const ips = addresses(text(raw.routedIP, 'spec.routedIP'));
   const service = exposedService(fact, raw);
   const wanted = asked(raw) ?? refuse(`set exactly one of className and issuerRef${hintFor(raw)}`);
-  if (!fact.policy) throw new Refusal('ClassNotFound', notFound(wanted, fact.namespace));
+  if (!fact.policy)
+    throw fact.several
+      ? new Refusal('ClassAmbiguous', ambiguous(wanted, fact.several))
+      : new Refusal('ClassNotFound', notFound(wanted, fact.namespace));
   // What else is wrong with it may be right with credentials of its own.
   if (fact.refusal) throw new Refusal(fact.refusal.reason, fact.refusal.message);
   const checked = checkPolicy(fact.policy, fact.operatorNamespace);
@@ -195,8 +202,15 @@ const kindAndName = ({ kind, namespace, name }: PolicyObject): string => `${kind
 
 const notFound = (wanted: Asked, namespace: string): string =>
   wanted.kind === 'ClusterRoutedIPClass'
-    ? `there is no ClusterRoutedIPClass with className "${wanted.className}"`
+    ? `there is no ClusterRoutedIPClass with className "${wanted.className}", and none of that name`
     : `there is no RoutedIPIssuer ${wanted.name} in namespace ${namespace}`;
+
+function ambiguous(wanted: Asked, names: readonly string[]): string {
+  const className = wanted.kind === 'ClusterRoutedIPClass' ? wanted.className : wanted.name;
+  const instead =
+    names.length > 0 ? `name one of them as className: ${shortList(names)}` : 'none of them can be named: their conditions say why';
+  return `several ClusterRoutedIPClasses have the className "${className}": ${instead}`;
+}
 
 function usable({ provider }: Policy, registry: ProviderRegistry): ProviderFacts {
   const facts = known(registry, provider);

@@ -77,9 +77,11 @@ export function heldWithout(held: Held, beyond: readonly string[] | undefined): 
   return { ...held, ports, nodes: ports.length > 0 ? held.nodes : [], beyond };
 }
 
-/** Changes are still pending on one of these machines; on any of them, where nobody tells which. */
-export const isPendingOn = ({ pending, pendingOn }: FirewallFound, nodes: Iterable<ProviderID>): boolean =>
-  pending && (pendingOn === undefined || !new Set(nodes).isDisjointFrom(new Set(pendingOn)));
+/** Those of the machines on which changes are still pending; all of them, where nobody tells which. */
+export const pendingAmong = (
+  { pending, pendingOn }: Pick<FirewallFound, 'pending' | 'pendingOn'>,
+  nodes: Iterable<ProviderID>,
+): readonly ProviderID[] => (pending ? [...nodes].filter((node) => pendingOn?.includes(node) ?? true) : []);
 
 /** Something of what is lacking is held. */
 export const needs = (held: Held | undefined, { ports, nodes }: FirewallOwned): boolean =>

@@ -5,6 +5,7 @@ import type { AnyFirewallEvent, FirewallContext, FirewallMachineInput, FirewallS
 import * as firewall from './firewall.ts';
 import * as doubts from './firewall-doubt.ts';
 import * as losses from './firewall-lost.ts';
+import { isLate, LOOK_EVERY_MS, onlyApplies } from './firewall-pending.ts';
 
 /** One firewall at a provider: holds the claims of all addresses that share it, and runs one job at a time. Adds before it removes, and removes only
  *  what it added itself and nobody claims. What it is about to add counts as its own before the call, so that nothing is left behind by a crash. */
@@ -14,6 +15,7 @@ export const firewallMachine = (settings: FirewallSettings) => {
     actors: durables('findFirewall', 'openFirewall', 'prune'),
     actions: EFFECTS,
     delays: {
+      applied: LOOK_EVERY_MS,
       rest: ({ context }) => firewall.restLeft(settings)(context),
       doubt: ({ context, event }) => doubts.doubtLeft(settings)(context, event.at),
     },
@@ -51,6 +53,9 @@ export const firewallMachine = (settings: FirewallSettings) => {
         observesLoss: asks(losses.observesLoss),
         mustRest: asks(firewall.mustRest),
         isOpen: asks(firewall.isOpen),
+        isOpenAndLate: asks((context, event) => firewall.isOpen(context) && isLate(context, event)),
+        isLate: asks(isLate),
+        appliesNothing: asks((context) => !onlyApplies(context)),
         isUnused: asks(firewall.isUnused),
         opensMeanwhile: asks(firewall.opensMeanwhile),
       },
@@ -87,16 +92,38 @@ export const firewallMachine = (settings: FirewallSettings) => {
         },
         Deciding: {
           description: 'Nothing has to be added when all is there.',
-          always: [{ guard: 'isOpen', target: 'Idle', actions: 'opened' }, { target: 'Opening' }],
+          always: [
+            { guard: 'isOpenAndLate', target: 'Applying', actions: 'opened' },
+            { guard: 'isOpen', target: 'Idle', actions: 'opened' },
+            { target: 'Opening' },
+          ],
         },
         Opening: {
           description: 'Adds what is claimed and missing. Claims that come meanwhile are served by the next job.',
           invoke: {
             ...runs('openFirewall', 'open', firewall.openInput),
-            onDone: { target: 'Idle', actions: ['opened', 'doubtOpeningIfUnknown'] },
+            onDone: [
+              { guard: 'isLate', target: 'Applying', actions: ['opened', 'doubtOpeningIfUnknown'] },
+              { target: 'Idle', actions: ['opened', 'doubtOpeningIfUnknown'] },
+            ],
             onError: { target: 'Idle', actions: ['refuse', 'doubtOpeningIfUnknown'] },
           },
           on: { RESUME: { target: 'Looking', actions: 'doubtOpening' } },
+        },
+        Applying: {
+          description:
+            'Everything was added, and somebody waits for the provider to apply it on its node. Whatever else is to be done does not wait for that.',
+          always: [
+            { guard: 'isPruned', target: 'Applying', reenter: true, actions: 'answerPruned' },
+            { guard: 'mustPrune', target: 'Pruning' },
+            { guard: 'appliesNothing', target: 'Idle' },
+          ],
+          after: { applied: 'Looking' },
+          on: {
+            FIREWALL_OBSERVED: { guard: 'observesLoss', target: 'Looking', actions: 'noteLoss' },
+            CLAIM: { target: 'Idle', actions: 'noteClaim' },
+            RESUME: { target: 'Looking' },
+          },
         },
         Pruning: {
           description: 'Removes what we added and nobody claims any more.',

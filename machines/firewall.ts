@@ -1,12 +1,13 @@
 import { type BackoffTables, backoffMs } from './backoff.ts';
 import type { Claim, Decision, Effect, FirewallObserved, Opened, Pruned, Refused, SecretObserved } from './events.ts';
-import { alsoOpen, type Held, heldAfter, isPendingOn, isWithin, needs, openable, unionOf } from './firewall-claims.ts';
+import { alsoOpen, type Held, heldAfter, isWithin, needs, openable, unionOf } from './firewall-claims.ts';
 import type { DoubtSettings, FirewallDoubt } from './firewall-doubt.ts';
 import { isNothing, mended, stillLost } from './firewall-lost.ts';
+import { covered, isSameNode, nodesAwaited, notApplied, whyNotApplied, withoutGivenUp } from './firewall-pending.ts';
 import { freedFor, withinShares } from './firewall-share.ts';
 import type { FindFirewallInput, FirewallChange, FirewallFound, FirewallInput, FirewallOwned } from './jobs.ts';
 import { parsePort } from './port.ts';
-import type { ActorId, Address, JobFailure, NodeRef, PortClaim } from './types.ts';
+import type { ActorId, Address, JobFailure, NodeRef, PortClaim, ProviderID } from './types.ts';
 
 /** What a provider's firewall remembers: who claims what of it, and what of it is ours. */
 export interface FirewallContext extends Pick<FirewallMachineInput, 'id' | 'provider' | 'firewall' | 'doubt'> {
@@ -28,6 +29,8 @@ export interface FirewallContext extends Pick<FirewallMachineInput, 'id' | 'prov
   readonly deferred?: string | null;
   /** Claimants for whom the provider did not take all: until they claim again nothing is tried for them, and nothing of theirs is removed. */
   readonly refused?: readonly ActorId[];
+  /** Nodes on which changes were not applied in time, and are not still; absent for none. */
+  readonly hanging?: readonly ProviderID[];
   /** What was told to be open and was seen missing since; null or absent for nothing. */
   readonly lost?: FirewallOwned | null;
   readonly failure: JobFailure | null;
@@ -42,6 +45,8 @@ export interface Ask {
   readonly holder: { readonly address: Address; readonly node: NodeRef } | null;
   /** Everything it claims is open; only the pruning is left. */
   readonly isOpen: boolean;
+  /** Since when it waits for the provider to apply it on its node, ms since the epoch; absent while it does not. */
+  readonly since?: number;
 }
 
 export interface FirewallMachineInput {
@@ -128,13 +133,8 @@ export const mustPrune = (context: FirewallContext): boolean =>
 export const mustRest = (context: FirewallContext): boolean =>
   context.failure !== null && Object.keys(context.waiting).length === 0 && (hasLeftovers(context) || !isNothing(stillLost(context)));
 
-/** What was looked for is there already, and applied. */
-export const isOpen = (context: FirewallContext): boolean => {
-  const { found } = context;
-  const lacking = missing(context);
-  const { nodes } = unionOf(Object.values(openable(context)));
-  return found !== null && !isPendingOn(found, nodes) && lacking.ports.length + lacking.nodes.length === 0;
-};
+/** What was looked for is there already, applied or not. */
+export const isOpen = (context: FirewallContext): boolean => context.found !== null && isNothing(missing(context));
 
 const readyToPrune = ({ mode, isOpen: opened }: Ask): boolean => mode === 'prune' && opened;
 const isExclusive = ({ claims }: FirewallContext): boolean => Object.values(claims).some(({ exclusive }) => exclusive);
@@ -170,13 +170,14 @@ export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Ne
   const { claimant, claimId, node, mode, holds, byJobs = context.byJobs } = event;
   const before = context.claims[claimant];
   const held = heldAfter(before, event);
+  const { since } = isSameNode(before, held) ? (context.waiting[claimant] ?? {}) : {};
   const { [claimant]: _, ...others } = context.claims;
   const holder = holds && node ? { address: holds, node } : null;
   const isOpen = mode === 'prune' && (held === null || held.isOpen);
   return next({
     ...context,
     claims: held ? { ...others, [claimant]: held } : others,
-    waiting: { ...context.waiting, [claimant]: { claimant, claimId, mode, holder, isOpen } },
+    waiting: { ...context.waiting, [claimant]: { claimant, claimId, mode, holder, isOpen, ...(since !== undefined && { since }) } },
     byJobs,
     hasShrunk: context.hasShrunk || !isWithin(before, held),
     ...(context.deferred && { deferred: null }),
@@ -194,7 +195,10 @@ export const lookInput = ({ provider, firewall, waiting }: FirewallContext): Fin
 export const pruneInput = (context: FirewallContext): FirewallInput => jobInput(context, Object.values(context.claims));
 
 /** The union of the claims for which something may be added. */
-export const openInput = (context: FirewallContext): FirewallInput => jobInput(context, Object.values(openable(context)));
+export const openInput = (context: FirewallContext): FirewallInput => ({
+  ...jobInput(context, Object.values(openable(context))),
+  ...(context.hanging?.length && { waitsFor: nodesAwaited(context) }),
+});
 
 function jobInput({ provider, firewall, owned, working, found, attempts }: FirewallContext, held: readonly Held[]): FirewallInput {
   const union = held.flatMap(({ nodes, ports }) =>
@@ -252,20 +256,33 @@ export const union = (a: FirewallOwned, b: FirewallOwned): FirewallOwned => ({
   nodes: [...new Set([...a.nodes, ...b.nodes])].sort(),
 });
 
-/** Everything that the job covered is open, but what the provider did not take: those that asked for no more are answered, the others wait for the pruning. */
+/** Everything that the job covered is open, but what the provider did not take or has not applied yet: those that asked for no more are answered, the others wait for the pruning, or for the provider. */
 export function opened(context: FirewallContext, event: AnyFirewallEvent): Next {
   const lacking = event.type === 'xstate.done.actor.open' ? (event.output.refused ?? null) : null;
-  const covered = current(context);
-  const refused = covered.filter(({ claimant }) => lacking !== null && needs(context.claims[claimant], lacking));
-  const served = covered.filter((ask) => !refused.includes(ask));
+  const asks = covered(context);
+  const refused = asks.filter(({ claimant }) => lacking !== null && needs(context.claims[claimant], lacking));
+  const rest = asks.filter((ask) => !refused.includes(ask));
+  const { late, overdue, context: noted } = notApplied(context, rest, event);
+  const served = rest.filter((ask) => !late.includes(ask) && !overdue.includes(ask));
+  // The clock may have been set back.
+  const waits = late.map(({ since = event.at, ...ask }) => [ask.claimant, { ...ask, since: Math.min(since, event.at) }] as const);
   const open = Object.fromEntries(served.filter(({ mode }) => mode === 'prune').map((ask) => [ask.claimant, { ...ask, isOpen: true }]));
   const isServed = (claimant: string): boolean => served.some((ask) => ask.claimant === claimant);
   const back = mended(context, lacking);
   const claims = Object.fromEntries(Object.entries(back.claims).map(([id, held]) => [id, isServed(id) ? { ...held, isOpen: true } : held]));
   const answered = answer(
-    { ...context, ...back, claims, found: null, waiting: { ...context.waiting, ...open } },
-    served.filter(({ mode }) => mode === 'open'),
-    ({ claimant, claimId }) => ({ type: 'OPENED', claimId, ...alsoOpen(context.claims, claimant) }),
+    {
+      ...noted,
+      ...back,
+      claims: withoutGivenUp(claims, overdue),
+      found: null,
+      waiting: { ...context.waiting, ...open, ...Object.fromEntries(waits) },
+    },
+    [...served.filter(({ mode }) => mode === 'open'), ...overdue],
+    (ask) =>
+      overdue.includes(ask)
+        ? { type: 'REFUSED', claimId: ask.claimId, kind: 'NodeInUse', reason: whyNotApplied(context, ask), about: 'FirewallNotReady' }
+        : { type: 'OPENED', claimId: ask.claimId, ...alsoOpen(context.claims, ask.claimant) },
   );
   if (lacking === null) return answered;
   const told = answer(answered.context, refused, ({ claimId }) => ({ type: 'REFUSED', claimId, kind: 'Invalid', reason: lacking.why }));
@@ -287,7 +304,7 @@ export function pruned(context: FirewallContext, event: AnyFirewallEvent): Next 
   const { owned, deferred, freeRules } = event.output;
   const told = answer(
     { ...context, owned, ...(deferred !== null && { deferred }) },
-    current(context).filter(readyToPrune),
+    covered(context).filter(readyToPrune),
     prunedAnswer(deferred),
   );
   if (freeRules === undefined || owned.ports.length === context.owned.ports.length) return told;
@@ -302,10 +319,6 @@ const prunedAnswer =
 /** Nothing has to be removed. */
 export const answerPruned = (context: FirewallContext): Next =>
   answer(context, Object.values(context.waiting).filter(readyToPrune), prunedAnswer(null));
-
-/** What the job covered and nobody has claimed anew since. */
-const current = (context: FirewallContext): readonly Ask[] =>
-  context.working.filter(({ claimant, claimId }) => context.waiting[claimant]?.claimId === claimId);
 
 type Answer = Untimed<Opened> | Untimed<Pruned> | Untimed<Refused>;
 type Untimed<T> = Omit<T, 'at'>;

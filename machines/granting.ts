@@ -2,11 +2,12 @@ import { isHeld, keeping } from './absences.ts';
 import { adoptionOf, isWithheld } from './adoption.ts';
 import { nodesFull } from './claims.ts';
 import { adopted, type Contest, rebasedContest, restsUntil, triedAgain } from './contention.ts';
-import { type Grants, grants, type Member } from './grants.ts';
+import { type Grants, grants, type Member, standsOn } from './grants.ts';
 import { isPaused } from './marks.ts';
 import { memo } from './memo.ts';
 import { noteBegun, wishesIn } from './moves.ts';
-import { entries, familyServed, type Next, next, type PoolContext, regionOf, tell, turnClaim } from './pool.ts';
+import { isParked } from './parking.ts';
+import { entries, familyServed, lacks, type Next, next, type PoolContext, regionOf, tell, turnClaim } from './pool.ts';
 import type { Address, Candidate, ProviderID } from './types.ts';
 
 /** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */
@@ -75,13 +76,16 @@ const inTheirRegions = (context: PoolContext): PoolContext['members'] =>
     ? Object.fromEntries(entries(context.members).map(([address, member]) => [address, { ...member, region: regionOf(context, member) }]))
     : context.members;
 
-/** Whoever is not taken waits for no node. */
+/** Whoever is not taken, or is wanted on none, waits for no node. */
 const takable = (members: PoolContext['members'], context: PoolContext): PoolContext['members'] =>
-  Object.values(members).some((member) => isWithheld(context, member))
+  entries(members).some(([address, member]) => isLeft(context, address, member))
     ? Object.fromEntries(
-        entries(members).map(([address, member]) => [address, isWithheld(context, member) ? { ...member, ready: false } : member]),
+        entries(members).map(([address, member]) => [address, isLeft(context, address, member) ? { ...member, ready: false } : member]),
       )
     : members;
+
+const isLeft = (context: PoolContext, address: Address, member: Member): boolean =>
+  isWithheld(context, member) || member.parked === true || isParked(context, address);
 
 /** Of the nodes that serve a Service the youngest comes first; of equals the one with fewer addresses, then the first by name. */
 function inOrder({ spec, candidates, exposed }: PoolContext): readonly Candidate[] {
@@ -121,9 +125,24 @@ export function grant(context: PoolContext, at: number): Next {
       members[address] = { ...member, node: { name, providerID }, ready: false, confirmed: false, eligible: true, contest };
     }
     const looks = member?.adopts !== undefined && adoptionOf(context) !== 'Any';
-    return tell(context, address, { type: 'NODE_GRANTED', node: { name, providerID }, spaced, ...(looks && { looks }) });
+    // Where nothing has failed it makes no difference.
+    const isTried = Object.keys(context.backOff).length > 0 && member?.stands?.name !== name;
+    const serves = isTried && member !== undefined && standsOn([...context.candidates, ...context.leaving], member);
+    // What is on the node may be known by the provider's refusal alone.
+    const isFull = context.occupied.includes(providerID) || Object.hasOwn(context.backOff, name);
+    const vacates = isFull ? mayVacate(context) : [];
+    const flags = { ...(looks && { looks }), ...(serves && { serves }), ...(vacates.length > 0 && { vacates }) };
+    return tell(context, address, { type: 'NODE_GRANTED', node: { name, providerID }, spaced, ...flags });
   });
   return next({ ...context, members }, effects);
+}
+
+/** What it gave up and may be on a node still. What it made is listed again as soon as it lacks one; a platform that Jobs drive says itself how many a node holds. */
+function mayVacate(context: PoolContext): readonly Address[] {
+  const { spec, left, members, neverOwn = [], created } = context;
+  if (spec?.exposes?.subject) return [];
+  const comesBack = (address: Address): boolean => lacks(context) && created.includes(address);
+  return left.filter((address) => members[address] === undefined && !neverOwn.includes(address) && !comesBack(address));
 }
 
 /** Where the other put it on a node that is about to go it stays for its rest: to take it off there would be to move it all the same. */

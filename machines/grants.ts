@@ -32,6 +32,8 @@ export interface Member {
   readonly adopts?: Place;
   /** True from the moment the address is no longer wanted until it is released. */
   readonly retiring: boolean;
+  /** It was told that somebody wants it on no node; absent for no. */
+  readonly parked?: boolean;
 }
 
 export interface GrantInput {
@@ -235,7 +237,7 @@ function paired(
   return { grants, times: line.map(({ name }) => untilOf(name)).filter((until) => until > at) };
 }
 
-const standsOn = (nodes: readonly Candidate[], { stands }: Member): boolean =>
+export const standsOn = (nodes: readonly Candidate[], { stands }: Member): boolean =>
   stands !== null && nodes.some(({ name, providerID }) => name === stands.name && providerID === stands.providerID);
 
 /** Holders of addresses that neither wait nor hold a node: they recover from an error, or are on their way out. */

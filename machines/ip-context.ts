@@ -2,7 +2,7 @@ import { isOwn } from './adoption.ts';
 import type { BackoffTables } from './backoff.ts';
 import type { AddressEvent, FirewallPolicy, RetirePolicy } from './events.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
-import type { Confirmation } from './jobs.ts';
+import type { Confirmation, JobOutput } from './jobs.ts';
 import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, Place, ProviderID } from './types.ts';
 
 /** What an address remembers: the least that decides. */
@@ -53,6 +53,14 @@ export interface AddressContext extends Pick<AddressInput, 'id' | 'pool' | 'prov
   readonly retiring: RetirePolicy | null;
   /** As it was when the address was started; absent where its claims count for all. */
   readonly claimsWithin?: string;
+  /** Somebody wants it on no node: `asked` until it is, or is found on none, then `done`. Null or absent for no. */
+  readonly parked?: 'asked' | 'done' | null;
+  /** Nodes on which its firewall did not come into effect in time; null or absent for none. */
+  readonly unopened?: readonly string[] | null;
+  /** Addresses that its owner gave up, and that may be taken off the granted node; null or absent for none. */
+  readonly vacates?: readonly Address[] | null;
+  /** When the node was granted it served on another one that worked; false or absent for no. */
+  readonly serves?: boolean;
 }
 
 export interface OpenPorts {
@@ -108,8 +116,13 @@ export interface Remembered {
 export type AddressOutcome =
   | { readonly type: 'xstate.done.actor.find'; readonly output: ObservedAddress; readonly at: number }
   | { readonly type: 'xstate.done.actor.assign'; readonly output: Confirmation; readonly at: number }
+  | { readonly type: 'xstate.done.actor.unassign'; readonly output: JobOutput<'unassign'>; readonly at: number }
   | { readonly type: `xstate.done.actor.${'release' | 'elect'}`; readonly output: unknown; readonly at: number }
-  | { readonly type: `xstate.error.actor.${'find' | 'assign' | 'release' | 'elect'}`; readonly error: JobFailure; readonly at: number };
+  | {
+      readonly type: `xstate.error.actor.${'find' | 'assign' | 'unassign' | 'release' | 'elect'}`;
+      readonly error: JobFailure;
+      readonly at: number;
+    };
 
 export type AnyAddressEvent = AddressEvent | AddressOutcome;
 

@@ -13,11 +13,18 @@ const next = (context: AddressContext, ...effects: Effect[]): Next => ({ context
 /** There is a firewall, and something is to be open in it for the granted node. */
 export const opens = ({ policy, elected }: AddressContext): boolean =>
   policy.firewall !== null && elected !== null && portsOn(policy, elected.name).length > 0;
-export const opensFirst = (context: AddressContext): boolean => opens(context) && !context.policy.postAllow;
+export const opensFirst = (context: AddressContext): boolean => opens(context) && !context.policy.postAllow && !assignsFirst(context);
+/** After so many nodes it is not the nodes. */
+const MOST_UNOPENED = 2;
+
+/** The firewall did not come into effect on this node, or on several others, and the address serves nowhere: it may as well wait where it is to be. */
+const assignsFirst = ({ unopened, elected, serves }: AddressContext): boolean =>
+  !serves && elected !== null && unopened != null && (unopened.includes(elected.name) || unopened.length >= MOST_UNOPENED);
 /** There is something to open in a firewall on which nothing is claimed yet: the policy was changed while something else was under way. */
 const hasUnclaimed = (context: AddressContext): boolean => opens(context) && !context.claimed.includes(context.policy.firewall ?? '');
 /** Now that the address is where it should be there is something to open for it: as its policy says, or because that was changed meanwhile. */
-export const opensAfter = (context: AddressContext): boolean => hasUnclaimed(context) || (opens(context) && context.policy.postAllow);
+export const opensAfter = (context: AddressContext): boolean =>
+  hasUnclaimed(context) || (opens(context) && (context.policy.postAllow || assignsFirst(context)));
 /** There is something to open, and its time has come: at once, or once the assignment is confirmed. */
 export const opensNow = (context: AddressContext): boolean => opensFirst(context) || (opens(context) && confirmedHere(context));
 /** The same, of an address that is where it should be and stays there. */
@@ -121,8 +128,13 @@ export function noteOpened(context: AddressContext, event: AnyAddressEvent): Nex
   const { policy, elected } = context;
   if (event.type !== 'OPENED' || policy.firewall === null || !elected) return next(context);
   const { also = [] } = event;
-  return next({ ...context, open: { firewall: policy.firewall, node: elected.name, ports: portsToOpen(context, elected.name), also } });
+  const open = { firewall: policy.firewall, node: elected.name, ports: portsToOpen(context, elected.name), also };
+  return next({ ...context, open, ...(context.unopened && { unopened: null }) });
 }
+
+/** The firewall did not come into effect on the granted node in time: another node may be had. */
+export const noteUnopened = (context: AddressContext): Next =>
+  next(context.elected ? { ...context, unopened: [...new Set([...(context.unopened ?? []), context.elected.name])].sort() } : context);
 
 /** Gives up, one firewall after the other, what is not needed any more: those that are left first. */
 export function claimPrune(context: AddressContext): Next {

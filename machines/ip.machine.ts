@@ -1,16 +1,19 @@
 import { setup } from 'xstate';
-import { asking, durables, EFFECTS, runs, take } from './durable.machine.ts';
+import { durables, EFFECTS, runs, take } from './durable.machine.ts';
 import type { Decision } from './events.ts';
 import * as ip from './ip.ts';
 import { type AddressContext, type AddressInput, type AddressSettings, type AnyAddressEvent, addressContext } from './ip-context.ts';
 import * as walls from './ip-firewall.ts';
+import { ipGuards } from './ip-guards.machine.ts';
+import * as parking from './ip-parking.ts';
+import * as release from './ip-release.ts';
 
 /** One address, whoever owns it: Unassigned → Electing → FirewallOpening → Assigning → Pruning → Stable, plus CoolOff, and Released at the end.
  *  An address without a firewall passes FirewallOpening and Pruning by without a stop. */
 export const ipMachine = (settings: AddressSettings) => {
   const base = setup({
     types: {} as { context: AddressContext; events: AnyAddressEvent; input: AddressInput },
-    actors: durables('find', 'assign', 'release', 'elect'),
+    actors: durables('find', 'assign', 'unassign', 'release', 'elect'),
     actions: EFFECTS,
     delays: {
       coolOff: ({ context, event }) => ip.coolOffLeft(settings)(context, event.at),
@@ -21,7 +24,6 @@ export const ipMachine = (settings: AddressSettings) => {
 
   const decide = (decision: (context: AddressContext, event: AnyAddressEvent) => Decision<AddressContext>) =>
     base.enqueueActions(({ context, event, enqueue }) => take(enqueue, decision(context, event)));
-  const asks = asking<AddressContext, AnyAddressEvent>();
 
   const finding = {
     ...runs('find', 'find', ip.findInput),
@@ -34,6 +36,7 @@ export const ipMachine = (settings: AddressSettings) => {
 
   const awaitsGrant = {
     NODE_GRANTED: [
+      { guard: 'isParked', target: 'Waiting', reenter: true },
       { guard: 'wasFoundLongAgo', target: 'Finding', actions: 'noteGrant' },
       { target: '#ip.Electing', actions: 'elect' },
     ],
@@ -54,6 +57,7 @@ export const ipMachine = (settings: AddressSettings) => {
         noteNode: decide(ip.noteNode),
         notePolicy: decide(ip.notePolicy),
         noteOpened: decide(walls.noteOpened),
+        noteUnopened: decide(walls.noteUnopened),
         notePruned: decide(walls.notePruned),
         noteDeferral: decide(walls.noteDeferral),
         abandon: decide(walls.abandon),
@@ -70,64 +74,17 @@ export const ipMachine = (settings: AddressSettings) => {
         coolOffForOthers: decide(ip.fail(settings, 'Assigning', 'nothing')),
         coolOffToPrune: decide(ip.fail(settings, 'Pruning', 'grant')),
         coolOffToRelease: decide(ip.fail(settings, 'Releasing', 'grant')),
-        retire: decide(ip.retire),
+        retire: decide(release.retire),
         leave: decide(ip.leave(settings)),
         awaitDoubt: decide(ip.awaitDoubt),
         endDoubt: decide(ip.endDoubt),
         endWait: decide(ip.endWait),
-        sayGone: decide(ip.sayGone),
+        sayGone: decide(release.sayGone),
+        notePark: decide(parking.notePark),
+        letGo: decide(parking.letGo(settings)),
+        coolOffToLetGo: decide(parking.letGoFails(settings)),
       },
-      guards: {
-        isKnown: asks(ip.isKnown),
-        isUnlisted: asks(ip.isUnlisted),
-        claimsInDoubt: asks(ip.claimsInDoubt),
-        holdsAlready: asks(ip.holdsAlready),
-        holdsAlreadyAndOpens: asks((context) => ip.holdsAlready(context) && walls.opens(context)),
-        wasFoundLongAgo: asks(ip.wasFoundLongAgo(settings)),
-        confirmedHere: asks(ip.confirmedHere),
-        prunesNothing: asks(walls.prunesNothing),
-        prunesNothingAndReleases: asks((context) => walls.prunesNothing(context) && ip.mustRelease(context)),
-        prunesNothingAndRetires: asks((context) => walls.prunesNothing(context) && ip.isRetiring(context)),
-        prunesMore: asks(walls.prunesMore),
-        opensNothingMore: asks((context) => !walls.opens(context) && ip.confirmedHere(context)),
-        policyMatters: asks(walls.policyMatters),
-        endsFirewallWait: asks(walls.endsFirewallWait),
-        regainsNodeAndOpens: asks(walls.regainsNodeAndOpens),
-        endsJobWait: asks(walls.endsJobWait),
-        endsJobWaitAndRetires: asks((context, event) => walls.endsJobWait(context, event) && ip.isRetiring(context)),
-        isForced: asks(ip.isForced),
-        marks: asks(walls.marks),
-        marksOtherwise: asks(walls.marksOtherwise),
-        marksNoMore: asks((_, event) => event.type === 'POLICY_OBSERVED' && !event.policy.taint),
-        opensFirst: asks(walls.opensFirst),
-        opensAfter: asks(walls.opensAfter),
-        opensUnclaimed: asks(walls.opensUnclaimed),
-        opensNothingYet: asks((context) => !walls.opensNow(context)),
-        isRetiring: asks(ip.isRetiring),
-        mustRelease: asks(ip.mustRelease),
-        leavesInDoubt: asks(ip.leavesInDoubt),
-        nodeLost: asks((context) => !context.eligible),
-        nodeLostAndSettled: asks((context, event) => !context.eligible && ip.isSettled(context, event)),
-        losesNode: asks(ip.losesNode),
-        losesNodeAndMayMove: asks((context, event) => ip.losesNode(context, event) && ip.mayTryElsewhere(context)),
-        differs: asks(ip.differs),
-        differsAndSettled: asks((context, event) => ip.differs(context, event) && context.inDoubtUntil === null),
-        reappears: asks(ip.reappears),
-        nodeInUse: asks(ip.failsAs('NodeInUse')),
-        notFound: asks(ip.failsAs('NotFound')),
-        isElsewhere: asks(ip.failsAs('Conflict')),
-        isElsewhereAndStays: asks((context, event) => ip.failsAs('Conflict')(context, event) && !ip.isRetiring(context)),
-        yieldsAndUnconfirmed: asks((context) => ip.yieldsToOthers(context) && !ip.confirmedHere(context)),
-        yieldsAndSettled: asks((context, event) => ip.yieldsToOthers(context) && ip.isSettled(context, event)),
-        awaitsChange: asks(ip.awaitsChange),
-        awaitsRules: asks(walls.awaitsRules),
-        unauthorized: asks((context) => context.failure?.kind === 'Unauthorized'),
-        unauthorizedAndRetiring: asks((context) => context.failure?.kind === 'Unauthorized' && ip.isRetiring(context)),
-        resumesOpening: asks(walls.resumesOpening),
-        resumesAssigning: asks(walls.resumesAssigning),
-        resumesPruning: asks((context) => context.resume === 'Pruning' && (ip.goesOn(context) || ip.isRetiring(context))),
-        resumesReleasing: asks((context) => context.resume === 'Releasing'),
-      },
+      guards: ipGuards(settings),
     })
     .createMachine({
       id: 'ip',
@@ -136,6 +93,7 @@ export const ipMachine = (settings: AddressSettings) => {
       on: {
         NODE_OBSERVED: { actions: 'noteNode' },
         POLICY_OBSERVED: { actions: 'notePolicy' },
+        PARK: [{ guard: 'parks', target: '.Unassigned', actions: 'notePark' }, { actions: 'notePark' }],
         RETIRE: [
           { guard: 'isForced', target: '.Released', actions: ['retire', 'abandon'] },
           { target: '.Pruning', actions: ['retire', 'leave'] },
@@ -165,8 +123,36 @@ export const ipMachine = (settings: AddressSettings) => {
             Waiting: {
               description: 'Is known, and waits for the pool to grant a node.',
               entry: 'awaitNode',
-              always: { guard: 'isUnlisted', target: 'LookingAgain' },
+              always: [
+                { guard: 'mustLetGo', target: 'LettingGo' },
+                { guard: 'leavesPorts', target: '#ip.Pruning' },
+                { guard: 'isUnlisted', target: 'LookingAgain' },
+              ],
               on: awaitsGrant,
+            },
+            LettingGo: {
+              description: 'Somebody wants it on no node: it is taken off the one that it is on.',
+              invoke: {
+                ...runs('unassign', 'unassign', parking.unassignInput),
+                onDone: [
+                  { guard: 'isRetiring', target: '#ip.Pruning', actions: ['letGo', 'leave'] },
+                  { target: 'Knowing', actions: 'letGo' },
+                ],
+                onError: [
+                  { guard: 'isRetiring', target: '#ip.Pruning', actions: 'leave' },
+                  { guard: 'notFound', target: '#ip.CoolOff', actions: 'forget' },
+                  { target: '#ip.CoolOff', actions: 'coolOffToLetGo' },
+                ],
+              },
+              on: {
+                PARK: { actions: 'notePark' },
+                RETIRE: [{ guard: 'isForced', target: '#ip.Released', actions: ['retire', 'abandon'] }, { actions: 'retire' }],
+                NODE_GRANTED: { actions: 'noteGrant' },
+                RESUME: [
+                  { guard: 'isRetiring', target: '#ip.Pruning', actions: ['doubt', 'leave'] },
+                  { target: 'Finding', actions: 'doubt' },
+                ],
+              },
             },
             LookingAgain: {
               description:
@@ -222,6 +208,7 @@ export const ipMachine = (settings: AddressSettings) => {
               { target: 'Assigning', actions: 'noteOpened' },
             ],
             REFUSED: [
+              { guard: 'nodeInUseAndUnconfirmed', target: 'Unassigned', actions: ['noteUnopened', 'giveBack'] },
               { guard: 'yieldsAndUnconfirmed', target: 'CoolOff', actions: 'coolOffForOthers' },
               { target: 'CoolOff', actions: 'coolOffToOpen' },
             ],
@@ -241,6 +228,7 @@ export const ipMachine = (settings: AddressSettings) => {
             ...runs('assign', 'assign', ip.assignInput),
             onDone: [
               { guard: 'isRetiring', target: 'Pruning', actions: ['confirm', 'leave'] },
+              { guard: 'isParked', target: 'Unassigned', actions: 'confirm' },
               { guard: 'nodeLost', target: 'Unassigned', actions: 'confirm' },
               { guard: 'opensAfter', target: 'FirewallOpening', actions: 'confirm' },
               { target: 'Pruning', actions: 'confirm' },
@@ -257,8 +245,10 @@ export const ipMachine = (settings: AddressSettings) => {
           },
           on: {
             RETIRE: [{ guard: 'isForced', target: 'Released', actions: ['retire', 'abandon'] }, { actions: 'retire' }],
+            PARK: { actions: 'notePark' },
             RESUME: [
               { guard: 'isRetiring', target: 'Pruning', actions: ['doubt', 'leave'] },
+              { guard: 'isParked', target: 'Unassigned', actions: 'doubt' },
               { target: 'Assigning', reenter: true, actions: 'doubt' },
             ],
           },
@@ -271,6 +261,7 @@ export const ipMachine = (settings: AddressSettings) => {
             { guard: 'leavesInDoubt', target: 'CoolOff', actions: 'awaitDoubt' },
             { guard: 'prunesNothingAndReleases', target: 'Releasing' },
             { guard: 'prunesNothingAndRetires', target: 'Released' },
+            { guard: 'prunesNothingOnNone', target: 'Unassigned', actions: 'settle' },
             { guard: 'prunesNothing', target: 'Stable', actions: 'settle' },
           ],
           on: {
@@ -278,6 +269,7 @@ export const ipMachine = (settings: AddressSettings) => {
               { guard: 'prunesMore', target: 'Pruning', reenter: true, actions: 'notePruned' },
               { guard: 'mustRelease', target: 'Releasing', actions: 'notePruned' },
               { guard: 'isRetiring', target: 'Released', actions: 'notePruned' },
+              { guard: 'isOnNone', target: 'Unassigned', actions: ['notePruned', 'settle'] },
               { target: 'Stable', actions: ['notePruned', 'settle'] },
             ],
             REFUSED: [
@@ -353,6 +345,11 @@ export const ipMachine = (settings: AddressSettings) => {
               { guard: 'endsFirewallWait', target: 'Electing', actions: 'notePolicy' },
               { actions: 'notePolicy' },
             ],
+            PARK: [
+              { guard: 'parks', target: 'Unassigned', actions: 'notePark' },
+              { guard: 'mayBeGranted', target: 'Unassigned', actions: 'notePark' },
+              { actions: 'notePark' },
+            ],
             RULES_FREED: { guard: 'awaitsRules', target: 'CoolOff', reenter: true, actions: 'endWait' },
             SECRET_OBSERVED: [
               { guard: 'unauthorizedAndRetiring', target: 'Pruning' },
@@ -366,7 +363,7 @@ export const ipMachine = (settings: AddressSettings) => {
           description:
             'Gives an address that we created back to the provider, and one of an IPGroup to the group, or notes that it is kept.',
           invoke: {
-            ...runs('release', 'release', ip.releaseInput),
+            ...runs('release', 'release', release.releaseInput),
             onDone: 'Released',
             onError: { target: 'CoolOff', actions: 'coolOffToRelease' },
           },

@@ -4,12 +4,12 @@ import { nodeClaim } from './claims.ts';
 import type { Decision, Effect, Refused } from './events.ts';
 import { portsOn } from './firewall-policy.ts';
 import type { AddressContext, AddressSettings, AnyAddressEvent, ResumeState } from './ip-context.ts';
-import type { AssignInput, ElectInput, FindInput, ReleaseInput, RoutedIPSubject } from './jobs.ts';
+import type { AssignInput, ElectInput, FindInput, RoutedIPSubject } from './jobs.ts';
 import type { JobFailure, NodeRef, ObservedAddress } from './types.ts';
 
 type Next = Decision<AddressContext>;
 const next = (context: AddressContext, ...effects: Effect[]): Next => ({ context, effects });
-const toPool = (context: AddressContext, event: { readonly type: string; readonly [field: string]: unknown }): Effect => ({
+export const toPool = (context: AddressContext, event: { readonly type: string; readonly [field: string]: unknown }): Effect => ({
   type: 'tell',
   params: { to: context.pool, event: { ...event, address: context.address } as { type: string } },
 });
@@ -17,7 +17,7 @@ const toPool = (context: AddressContext, event: { readonly type: string; readonl
 // ---------------------------------------------------------------- what jobs are given
 
 /** What Jobs are told, where Jobs drive the address. */
-function subjectOf({ policy, region, epoch, elected, assigned, previous, attempts }: AddressContext): {
+export function subjectOf({ policy, region, epoch, elected, assigned, previous, attempts }: AddressContext): {
   readonly subject?: RoutedIPSubject;
 } {
   if (!policy.subject) return {};
@@ -36,22 +36,16 @@ export const findInput = (context: AddressContext): FindInput => ({
 });
 
 export function assignInput(context: AddressContext): AssignInput {
-  const { provider, address, holder, elected, inDoubtUntil, looks } = context;
+  const { provider, address, holder, elected, inDoubtUntil, looks, vacates } = context;
   if (!elected) throw new Error(`address ${address} is assigned without a node`);
-  return { provider, address, holder, node: elected, inDoubtUntil, ...(looks && { looksFirst: true as const }), ...subjectOf(context) };
+  const flags = { ...(looks && { looksFirst: true as const }), ...(vacates && { vacates }) };
+  return { provider, address, holder, node: elected, inDoubtUntil, ...flags, ...subjectOf(context) };
 }
 
 export function electInput({ provider, address, elected, policy }: AddressContext): ElectInput {
   if (!elected || !policy.taint) throw new Error(`address ${address} marks no node`);
   return { provider, address, node: elected, effect: policy.taint };
 }
-
-export const releaseInput = (context: AddressContext): ReleaseInput => ({
-  provider: context.provider,
-  address: context.address,
-  policy: isDeleted(context) ? 'Delete' : 'Retain',
-  ...subjectOf(context),
-});
 
 // ---------------------------------------------------------------- guards: claims about the context and the event
 
@@ -80,14 +74,9 @@ export const wasFoundLongAgo =
 export const confirmedHere = ({ elected, assigned }: AddressContext): boolean =>
   elected !== null && assigned?.name === elected.name && assigned.providerID === elected.providerID;
 
-/** After a wait the node is still the one, and nothing was said of the address that has to be read first. */
-export const goesOn = ({ eligible, known }: AddressContext): boolean => eligible && known;
+/** After a wait the node is still the one, nothing was said of the address that has to be read first, and nobody wants it on no node. */
+export const goesOn = ({ eligible, known, parked }: AddressContext): boolean => eligible && known && !parked;
 export const isRetiring = ({ retiring }: AddressContext): boolean => retiring !== null;
-export const isDeleted = ({ retiring, origin }: AddressContext): boolean =>
-  retiring === 'DeleteAdopted' || (retiring === 'Delete' && origin === 'Created');
-/** It is given back, or what is to become of an IPGroup's has to be noted: that is a job in either case. */
-export const mustRelease = (context: AddressContext): boolean =>
-  isDeleted(context) || (isRetiring(context) && context.policy.subject?.ipGroup !== undefined);
 export const isForced = (_: AddressContext, event: AnyAddressEvent): boolean => event.type === 'RETIRE' && event.force === true;
 
 /** The fact says that the granted node may no longer hold the address. */
@@ -144,7 +133,7 @@ export const isSettled = ({ inDoubtUntil }: AddressContext, event: AnyAddressEve
 // ---------------------------------------------------------------- decisions: the next context, and what is told
 
 /** The address is not on its node any more: what is open there for it has to be pruned. */
-const leaveHolder = ({ assigned, previous }: AddressContext): Pick<AddressContext, 'assigned' | 'previous'> => ({
+export const leaveHolder = ({ assigned, previous }: AddressContext): Pick<AddressContext, 'assigned' | 'previous'> => ({
   assigned: null,
   previous: assigned ? [...previous.filter(({ name }) => name !== assigned.name), assigned] : previous,
 });
@@ -173,7 +162,13 @@ export const question = (context: AddressContext): Next => next({ ...context, kn
 /** Waits for a node: any grant is given back. */
 export const awaitNode = (context: AddressContext): Next =>
   next(
-    { ...context, elected: null, eligible: false, coolOffUntil: null },
+    {
+      ...context,
+      elected: null,
+      eligible: false,
+      coolOffUntil: null,
+      ...(context.parked && context.holder === null && { parked: 'done' }),
+    },
     toPool(context, {
       type: 'READY',
       holder: context.holder,
@@ -197,17 +192,23 @@ export function elect(context: AddressContext, event: AnyAddressEvent): Next {
     elected: event.node,
     eligible: true,
     spaced: event.spaced,
+    ...((event.vacates ?? context.vacates) && { vacates: event.vacates ?? null }),
     previous,
     epoch: context.epoch + 1,
     ...(!isOwn(context) && { unconfirmed: true, looks: event.looks === true }),
     ...begins(context),
     ...(context.deferred && { deferred: null }),
+    ...((event.serves ?? context.serves) !== undefined && { serves: event.serves === true }),
   });
 }
 
 /** A grant that came while the address is read, since the pool did not know: kept in mind, so that READY or FAILED gives it back. */
 export const noteGrant = (context: AddressContext, event: AnyAddressEvent): Next =>
-  next(event.type === 'NODE_GRANTED' ? { ...context, elected: event.node, eligible: true, spaced: event.spaced } : context);
+  next(
+    event.type === 'NODE_GRANTED' && context.retiring === null
+      ? { ...context, elected: event.node, eligible: true, spaced: event.spaced }
+      : context,
+  );
 
 const OWN = { unconfirmed: false, looks: false };
 
@@ -233,7 +234,9 @@ export function notePolicy(context: AddressContext, event: AnyAddressEvent): Nex
   const subject = (isForOthers ? undefined : event.policy.subject) ?? context.policy.subject;
   const policy = subject ? { ...event.policy, subject } : event.policy;
   const isRenewed = policy.revision !== context.policy.revision;
-  return next({ ...context, policy, perNode: policy.perNode ?? context.perNode, ...(isRenewed && { renewed: true }) });
+  const forgets = context.unopened && policy.firewall !== context.policy.firewall;
+  const noted = { ...(isRenewed && { renewed: true }), ...(forgets && { unopened: null }) };
+  return next({ ...context, policy, perNode: policy.perNode ?? context.perNode, ...noted });
 }
 
 /** No firewall work is left: nothing that is not claimed is open for us. */
@@ -246,12 +249,12 @@ export const doubt =
   (context: AddressContext, event: AnyAddressEvent): Next =>
     next({ ...context, inDoubtUntil: event.at + callDeadlineMs });
 
-export const retire = (context: AddressContext, event: AnyAddressEvent): Next =>
-  next({ ...context, retiring: event.type === 'RETIRE' ? event.policy : context.retiring });
-
-/** What failed with an unknown outcome may take effect until the call deadline has passed. */
-const doubtAfter = ({ callDeadlineMs }: AddressSettings, { inDoubtUntil }: AddressContext, event: AnyAddressEvent): number | null =>
-  failureIn(event)?.unknownOutcome ? event.at + callDeadlineMs : inDoubtUntil;
+/** What failed with an unknown outcome may take effect until the call deadline has passed, unless the provider's answer says that it will do so sooner or never. An
+ *  earlier call may take longer. */
+function doubtAfter({ callDeadlineMs }: AddressSettings, { inDoubtUntil }: AddressContext, event: AnyAddressEvent): number | null {
+  const { unknownOutcome, effectWithinMs = callDeadlineMs } = failureIn(event) ?? {};
+  return unknownOutcome ? Math.max(inDoubtUntil ?? 0, event.at + effectWithinMs) : inDoubtUntil;
+}
 
 /** Gives the grant up. A call whose outcome is unknown may still take effect: until then whoever has the address next, or the node, must not meet it. */
 export const leave =
@@ -271,8 +274,6 @@ export const awaitDoubt = (context: AddressContext): Next => next({ ...context, 
 
 export const endDoubt = (context: AddressContext): Next =>
   next(isRetiring(context) ? { ...context, elected: null, inDoubtUntil: null } : context);
-
-export const sayGone = (context: AddressContext): Next => next(context, toPool(context, { type: 'GONE', epoch: context.epoch }));
 
 /** A Job that ends with "try again later" does not say whether its node is the reason: after so many tries the address goes to another one. */
 const TRIES_ON_A_NODE = 3;

@@ -10,6 +10,8 @@ export interface JobContracts extends MigrationJobs {
   readonly find: { readonly input: FindInput; readonly output: ObservedAddress };
   /** Point the address at the node and confirm it: answers once the provider shows the node as holder and the address unlocked. */
   readonly assign: { readonly input: AssignInput; readonly output: Confirmation };
+  /** Have the address leave its node, and confirm it; answers where it is then. One that is elsewhere by now stays there. */
+  readonly unassign: { readonly input: UnassignInput; readonly output: Unassigned };
   /** Whether the machines behind nodes still exist. One of which the provider says nothing counts as there. */
   readonly findNodes: { readonly input: FindNodesInput; readonly output: FoundNodes };
   /** List all addresses before a creation and record the intent in the owner's status. Answers the addresses that exist already. */
@@ -42,6 +44,8 @@ export interface JobContracts extends MigrationJobs {
   readonly freeVips: { readonly input: FreeVipsInput; readonly output: FreedVips };
   /** Take back all that a Service has of ours. */
   readonly releaseVip: { readonly input: ReleaseVipInput; readonly output: ReleasedVips };
+  /** Say in the status of a Service that somebody else serves it, or say so no more. */
+  readonly markVip: { readonly input: MarkVipInput; readonly output: MarkedVip };
   /** Whether a Service is there and wants an address, as the API server says and no cache. */
   readonly lookVip: { readonly input: LookVipInput; readonly output: { readonly wanting: boolean } };
   /** Read all addresses of a token by list calls. */
@@ -106,10 +110,22 @@ export interface AssignInput extends Pick<FindInput, 'subject' | 'provider' | 'a
   readonly inDoubtUntil: number | null;
   /** It was never its owner's, and may be taken from nobody: it is looked at before anything is sent. Absent for false. */
   readonly looksFirst?: true;
+  /** Its owner gave them up, and one of them may be on the node still: it is taken off if nobody lists it. Absent for none. */
+  readonly vacates?: readonly Address[];
 }
+
+/** `rerun`: it was run once more, since whoever ran it first was not heard of again: a call of that one may still have an effect. Absent for false. */
+export interface Unassigned {
+  readonly providerID: ProviderID | null;
+  readonly rerun?: boolean;
+}
+
+export interface UnassignInput extends Pick<FindInput, 'provider' | 'address' | 'holder'> {}
 
 export interface Confirmation {
   readonly providerID: ProviderID;
+  /** What was taken off the node first; absent for nothing. */
+  readonly vacated?: Address;
 }
 
 export interface IntendCreateInput {
@@ -199,6 +215,8 @@ export interface FirewallFound extends FirewallOwned {
   readonly pending: boolean;
   /** The only machines on which they are not; absent where nobody tells. */
   readonly pendingOn?: readonly ProviderID[];
+  /** The provider says that some of them failed; absent for no. */
+  readonly failed?: true;
   /** How many rules it takes still; absent where nobody knows. */
   readonly freeRules?: number;
 }
@@ -213,6 +231,8 @@ export interface FirewallInput extends FindFirewallInput {
   readonly claims: readonly PortClaim[];
   /** What we added ourselves earlier and may therefore remove. */
   readonly owned: FirewallOwned;
+  /** The nodes of those that wait for it, where on another one nothing is applied; absent for all that are claimed. */
+  readonly waitsFor?: readonly ProviderID[];
   /** As the firewall was a moment ago; null when it is to be read. */
   readonly found: FirewallFound | null;
   /** Counts tries of the same; 1 for the first. */
@@ -231,6 +251,8 @@ export interface FirewallChange {
   readonly deferred: string | null;
   /** What the provider does not take, while it took the rest; absent for nothing. */
   readonly refused?: FirewallRefused;
+  /** Nodes of those that wait for it on which the provider has not applied it yet; absent for none. */
+  readonly pendingOn?: readonly ProviderID[];
   /** After a removal: how many rules the firewall takes still; absent where nobody knows. */
   readonly freeRules?: number;
   /** It was run once more, since whoever ran it first was not heard of again: a call of that one may still have an effect. Absent for false. */
@@ -241,11 +263,7 @@ export interface FirewallRefused extends FirewallOwned {
   readonly why: string;
 }
 
-export interface ReleaseInput {
-  /** Absent for what no Job drives. */
-  readonly subject?: RoutedIPSubject;
-  readonly provider: string;
-  readonly address: Address;
+export interface ReleaseInput extends Pick<FindInput, 'subject' | 'provider' | 'address'> {
   readonly policy: 'Retain' | 'Delete';
 }
 
@@ -299,6 +317,8 @@ export interface PublishVipInput {
   readonly address: Address | null;
   /** What the Service was seen to list when it was asked for, as one text. */
   readonly seen: string;
+  /** Somebody else is written over. Absent for no. */
+  readonly repairs?: true;
 }
 
 export interface PublishedVip {
@@ -309,6 +329,7 @@ export interface PublishedVip {
   readonly changed: boolean;
   /** Of the input. */
   readonly seen: string;
+  readonly repairs?: true;
 }
 
 export interface FreeVipsInput {
@@ -332,6 +353,21 @@ export interface ReleaseVipInput extends FreeVipsInput {
 export interface ReleasedVips extends FreedVips {
   /** It turned out to want its address after all, or a VirtualIP that is migrated to it does. Then nothing was done. */
   readonly kept: boolean;
+}
+
+export interface MarkVipInput {
+  readonly provider: string;
+  readonly service: ObjectRef;
+  /** What the condition says; null takes it off. */
+  readonly message: string | null;
+  /** Our finalizer is taken off, too: nothing is reserved for the Service. */
+  readonly letsGo: boolean;
+}
+
+/** What stands since. */
+export interface MarkedVip extends Pick<MarkVipInput, 'message' | 'letsGo'> {
+  /** Of the Service. */
+  readonly uid: string;
 }
 
 export interface LookVipInput {

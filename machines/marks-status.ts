@@ -1,8 +1,9 @@
 import { isPaused, type Move, type NotedMarks, PAUSED } from './marks.ts';
+import { isAnyLetGo, parkedFinding } from './parking.ts';
 import type { PoolContext } from './pool.ts';
 import { isPrimed, isShort, wanted } from './pool.ts';
 import type { AddressView, PoolView } from './pool-view.ts';
-import { type Address, type Finding, MOVE_TO, type ObjectEvent } from './types.ts';
+import { type Address, type Finding, MOVE_TO, type ObjectEvent, UNASSIGNED } from './types.ts';
 
 /** What people are told of what they ask for by annotations. */
 
@@ -50,6 +51,7 @@ function waitsFor(context: PoolContext, address: Address, shown: AddressView | u
 export const markEvents = (before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] => [
   ...pauseEvents(before, after),
   ...moveEvents(before?.marks ?? null, after.marks ?? null),
+  ...parkEvents(before, after),
 ];
 
 function pauseEvents(before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] {
@@ -66,6 +68,28 @@ const resumed = (before: PoolContext | undefined, after: PoolContext): readonly 
   before && isPaused(before) && !isPaused(after) && !after.deleted
     ? [{ type: 'Normal', reason: 'Resumed', action: 'Resume', message: `${PAUSED} is not "true" any more: what was missed is done now` }]
     : [];
+
+function parkEvents(before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] {
+  const [was, is] = [before && parkedFinding(before), parkedFinding(after)];
+  const wrong = after.marks?.parks?.wrong ?? null;
+  const invalid = wrong !== null && wrong !== before?.marks?.parks?.wrong;
+  return [
+    ...(invalid ? [{ type: 'Warning', reason: 'InvalidAnnotation', action: 'Validate', message: wrong } as const] : []),
+    ...(is && is.message !== was?.message && isAnyLetGo(after)
+      ? [{ type: 'Normal', reason: 'Unassigned', action: 'Unassign', message: is.message } as const]
+      : []),
+    ...(was && !is && !after.deleted
+      ? [
+          {
+            type: 'Normal',
+            reason: 'TakenBack',
+            action: 'Assign',
+            message: `${UNASSIGNED} asks for nothing any more: nodes are granted again`,
+          } as const,
+        ]
+      : []),
+  ];
+}
 
 const answersIn = (marks: NotedMarks | null): readonly Move[] => (marks?.moves ?? []).filter(({ answer }) => answer !== null);
 

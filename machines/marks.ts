@@ -1,4 +1,5 @@
 import { parseAddress } from './address.ts';
+import { type Parks, parksIn } from './parks.ts';
 import { type Address, MOVE_TO } from './types.ts';
 
 /** What people ask of the operator by annotations of an object, and take back by removing them. */
@@ -17,6 +18,7 @@ const LONGEST_VALUE = 100;
 export interface Marks {
   readonly paused?: string;
   readonly moveTo?: string;
+  readonly unassigned?: string;
   /** The object is deleted, and waits for us. */
   readonly deleting?: boolean;
 }
@@ -32,6 +34,8 @@ export interface NotedMarks {
   /** The annotation that asks for moves, and what it asks for, in its order; absent for none. */
   readonly moveTo?: string;
   readonly moves?: readonly Move[];
+  /** What is wanted on no node; absent without that annotation. */
+  readonly parks?: Parks;
 }
 
 /** Somebody wants an address on a node. */
@@ -67,10 +71,10 @@ export function observeMarks<C extends Marked & { readonly query: string | null;
 
 /** What was told of a request that still stands is remembered. */
 function noted(
-  { paused, moveTo, deleting = false }: Marks,
+  { paused, moveTo, unassigned, deleting = false }: Marks,
   { marks, exposed }: Marked & { readonly exposed: object | null },
 ): NotedMarks | null {
-  if (paused === undefined && moveTo === undefined) return null;
+  if (paused === undefined && moveTo === undefined && unassigned === undefined) return null;
   const moves = moveTo === undefined ? null : movesIn(moveTo, exposed !== null);
   const former = new Map((marks?.moves ?? []).map((move) => [move.text, move]));
   return {
@@ -80,6 +84,7 @@ function noted(
     wrong: paused === undefined || paused === 'true' || paused === 'false' ? null : wrongText(paused),
     ...(moveTo !== undefined && { moveTo }),
     ...(moves && { moves: moves.map((move) => former.get(move.text) ?? move) }),
+    ...(unassigned !== undefined && { parks: parksIn(unassigned, exposed !== null) }),
   };
 }
 

@@ -2,9 +2,10 @@ import { isHeld } from './absences.ts';
 import { nodesFull } from './claims.ts';
 import type { Member } from './grants.ts';
 import { isPaused, type Move } from './marks.ts';
+import { isParked } from './parking.ts';
 import { entries, familyServed, isPrimed, listed, type Next, next, type PoolContext, regionOf, wanted } from './pool.ts';
 import { conflictText, leftAlone } from './pool-view.ts';
-import type { Address } from './types.ts';
+import { type Address, UNASSIGNED } from './types.ts';
 
 /** Moves that people ask for: a planned move to the node that they name if it can be had now, else a reason. Requests, not pins: each is answered once. */
 
@@ -24,6 +25,7 @@ function verdictOn(context: PoolContext, move: Move, at: number): Verdict {
   const member = address === null ? undefined : context.members[address];
   if (address === null || !member) return verdictWithout(context, address);
   if (member.retiring) return refused(`${address} is given up`);
+  if (isParked(context, address)) return refused(`${address} is not moved to ${move.node}: it is wanted on no node (${UNASSIGNED})`);
   if (!member.heard) return 'wait';
   if (member.node?.name === move.node) return onItsWay(address, member, move);
   // Whatever it does now ends first.

@@ -5,7 +5,7 @@ import { type Absence, absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import { entries, leavingNode, type PoolContext, wanted } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
-import { NAMED, several } from './several.ts';
+import { several, shortList } from './several.ts';
 import type { Address, Finding, Leaving, NodeRef, ObjectEvent } from './types.ts';
 
 /** What people are told of nodes that are absent or about to go, and of addresses that somebody else moves. */
@@ -159,9 +159,8 @@ function leftText({ spec }: PoolContext, address: Address, { contest, holder }: 
 
 function holdText({ absent, spec }: PoolContext): string {
   const names = absent.map(({ node: { name } }) => name);
-  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
   const allowed = spec?.safeHold?.maxUnavailable ?? 0;
   const count = `${names.length} nodes where maxUnavailable is ${allowed}`;
   const end = 'no address is moved until they are back or maxUnavailable is raised';
-  return `${names.slice(0, NAMED).join(', ')}${more} do not match any more, ${count}, and the provider does not say that their machines are gone: ${end}`;
+  return `${shortList(names)} do not match any more, ${count}, and the provider does not say that their machines are gone: ${end}`;
 }

@@ -7,7 +7,7 @@ import { checkExposed, observeService } from './exposing.ts';
 import { isPaused, observeMarks } from './marks.ts';
 import { refusedNow } from './operator-credentials.ts';
 import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, type Room, wanted } from './pool.ts';
-import { forgetRefusals, staff } from './pool-members.ts';
+import { forgetRefusals, retired, staff } from './pool-members.ts';
 import { hasBegun } from './quota.ts';
 import { withReverts } from './reverts.ts';
 import { servingStandings } from './serving-nodes.ts';
@@ -20,7 +20,8 @@ export function observeSpec(before: PoolContext, event: SpecObserved): Next {
   if (event.generation < before.generation) return next(before);
   const { context: observed, effects } = takeSpec(observeRoom(before, event.room ?? null), event);
   const told = isPaused(observed) && !isPaused(before) ? tellMembers(observed, event.at) : next(observed);
-  return staff({ context: told.context, effects: [...effects, ...told.effects] });
+  const { context, effects: asked } = staff({ context: told.context, effects: [...effects, ...told.effects] });
+  return retired(context, (address) => event.lost?.includes(address) ?? false, asked);
 }
 
 /** Whoever makes an address has his place: one that is given once more is the same. An address that was made before and is published takes none. */
@@ -36,9 +37,9 @@ function takeSpec(before: PoolContext, event: SpecObserved): Next {
   const context = observeMarks(before, event.marks);
   const { context: known, checked } = context.exposed ? checkExposed(context, event) : checkUnexposed(context, event);
   const { conflicts, nameOwner } = event;
-  // What a spec names that is not valid nobody asks for.
+  // What a spec names that is not valid nobody asks for. During a pause an address that runs and that others have is left to them all the same.
   if (!checked.spec) {
-    const named = new Set<string>(listed(known));
+    const named = new Set<string>([...listed(known), ...Object.keys(known.members)]);
     const lost = Object.fromEntries(Object.entries(conflicts).filter(([address]) => named.has(address)));
     return next({ ...known, generation: event.generation, conflicts: lost, error: checked.error, query: null });
   }

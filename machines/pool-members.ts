@@ -10,6 +10,7 @@ import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import { isFromGroup } from './group-address.ts';
 import { isPaused } from './marks.ts';
+import { tellParks } from './parking.ts';
 import {
   addressClaim,
   entries,
@@ -58,11 +59,11 @@ export function staff(input: PoolContext | Next): Next {
   }
   const left = retired({ ...context, members }, (address) => !goal.has(address) && (!isPaused(context) || isLost(address)));
   const staffed = { ...left.context, nextRank: rank, provider: providerOfMembers(context, context.spec), provided: {}, remembered: {} };
-  return next(bindTaken(staffed), [...effects, ...added, ...left.effects, ...givenBack({ ...context, members })]);
+  return tellParks(next(bindTaken(staffed), [...effects, ...added, ...left.effects, ...givenBack({ ...context, members })]));
 }
 
 /** What others have is left to them during a pause and while the spec is not valid, too: it was never its own. */
-function retired(context: PoolContext, isLeft: (address: Address) => boolean, effects: readonly Effect[] = []): Next {
+export function retired(context: PoolContext, isLeft: (address: Address) => boolean, effects: readonly Effect[] = []): Next {
   const left = entries(context.members).filter(([address, { retiring }]) => !retiring && isLeft(address));
   const members = Object.fromEntries(left.map(([address, member]) => [address, { ...member, retiring: true, ready: false }]));
   const told = left.map(([address]) => tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
@@ -110,11 +111,11 @@ export function onReady(context: PoolContext, { address, holder, region, adopts,
 /** Somebody else put the address elsewhere: away from the node on which it served, or from where they had put it before. */
 function wasMoved(
   { absent, marks }: PoolContext,
-  { node, confirmed, eligible, holder: former, contest }: Member,
+  { node, confirmed, eligible, holder: former, contest, parked }: Member,
   holder: ProviderID | null,
 ): boolean {
-  // Whoever pauses a pool may move its addresses by hand.
-  if (isPaused({ marks })) return false;
+  // Whoever pauses a pool, or wants an address on no node, may move it by hand.
+  if (isPaused({ marks }) || parked) return false;
   if (!node) return contest.restsSince !== null && holder !== former;
   // A machine that goes takes its address off by itself, and its node is not Ready then.
   return confirmed && eligible && holder !== node.providerID && absenceOf(absent, node) === null;
@@ -216,7 +217,15 @@ export function onGone(former: PoolContext, { address, epoch, at }: Gone): Next 
   const isKept = context.exposed?.bound === address && !context.deleted && member.adopts === undefined;
   const remembered = isKept && epoch ? { ...context.remembered, [address]: { epoch, inDoubtUntil: null } } : context.remembered;
   const provided = withPlace(context.provided, address, member);
-  return staff(freeNode({ ...context, members, occupied, left, acquiring, remembered, provided }, member.node, null));
+  const gone = { ...context, members, occupied, left, acquiring, remembered, provided, ...neverOwned(context, address, member) };
+  return staff(freeNode(gone, member.node, null));
+}
+
+/** One that was its own last is no stranger, whatever it was before. */
+function neverOwned({ neverOwn = [] }: PoolContext, address: Address, { adopts }: Member): Pick<PoolContext, 'neverOwn'> {
+  if (adopts === undefined && !neverOwn.includes(address)) return {};
+  const others = neverOwn.filter((each) => each !== address);
+  return { neverOwn: adopts === undefined ? others : [...others, address].slice(-LEFT) };
 }
 
 /** A list says where addresses are, but not of those that run: of one that was never its own, and may start again before the next list, that is kept. */

@@ -80,6 +80,8 @@ export interface PoolContext {
   readonly deleted: boolean;
   /** Addresses that went from the pool, the last of them, and those that it had when it was deleted: then no node is to bear them as its annotation. */
   readonly left: readonly Address[];
+  /** Those of them that were never its own: somebody may need them where they are. Absent for none. */
+  readonly neverOwn?: readonly Address[];
   /** Creation of the object, ms since the epoch. */
   readonly since: number;
   /** What the pool's record set was told last; null while there is none. */

@@ -1,6 +1,7 @@
 import { asBegun, isUnderWay } from './creation.ts';
 import { isFromGroup } from './group-address.ts';
 import { asksForAddress, hasRoom, type PoolContext, spare } from './pool.ts';
+import { shortList } from './several.ts';
 import type { Address, Finding, Kept } from './types.ts';
 
 /** What a namespace keeps at providers: every address that was made for an object of it and is there still, whether that object is or not; and one place for each
@@ -142,9 +143,6 @@ const ofLimit = (kept: readonly Kept[], { source }: Limit): readonly Kept[] =>
 
 const countOf = (kept: readonly Kept[], limit: Limit): number => ofLimit(kept, limit).length;
 
-/** So many addresses are named; of the others people are told the number. */
-const NAMED = 10;
-
 function refusal(namespace: string, all: readonly Kept[], limit: Limit, keepers: readonly Keeper[], { isNamed }: Evidence): Finding {
   const kept = ofLimit(all, limit);
   const living = new Set(keepers.map(({ uid }) => uid));
@@ -153,9 +151,7 @@ function refusal(namespace: string, all: readonly Kept[], limit: Limit, keepers:
   const places = kept.length - addresses.length;
   const made = `${addresses.length} ${addresses.length === 1 ? 'address' : 'addresses'}`;
   const making = places > 0 ? `, and ${places} more ${places === 1 ? 'is' : 'are'} being made or may have been` : '';
-  const more = retained.length - NAMED;
-  const list = `${retained.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  const free = retained.length > 0 ? `Retained and used by nobody: ${list}: name one of them, or have it deleted. ` : '';
+  const free = retained.length > 0 ? `Retained and used by nobody: ${shortList(retained)}: name one of them, or have it deleted. ` : '';
   return {
     reason: 'AddressLimitReached',
     message: `namespace ${namespace} keeps ${made}${making}; ${limit.name} allows ${limit.most}. ${free}One is created as soon as there is room`,

@@ -2,6 +2,7 @@ import { LIMITS } from './limits.ts';
 import type { RecordSetContext } from './record-set.ts';
 import { phaseOf, recordName } from './record-set.ts';
 import * as reasons from './record-set-reasons.ts';
+import { shortList } from './several.ts';
 import type { Address, Condition, ObjectEvent } from './types.ts';
 
 /** FLIPOP's names for how a record set stands. */
@@ -126,13 +127,8 @@ function emptiness(context: RecordSetContext): Finding | null {
   return { reason: reasons.NO_ADDRESS, message: `${why}: the records of ${recordName(context)} stay as they are` };
 }
 
-/** As many names as a person reads. */
-const NAMES_SHOWN = 10;
-
 function lacking({ without, nodes, spec }: RecordSetContext): string {
-  const names = without.slice(0, NAMES_SHOWN).join(', ');
-  const more = without.length > NAMES_SHOWN ? ` and ${without.length - NAMES_SHOWN} more` : '';
-  return `${without.length} of ${nodes} matching nodes have no address of type ${spec?.addressType}: ${names}${more}`;
+  return `${without.length} of ${nodes} matching nodes have no address of type ${spec?.addressType}: ${shortList(without)}`;
 }
 
 function busyOf(context: RecordSetContext): Finding | null {

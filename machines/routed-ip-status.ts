@@ -3,6 +3,7 @@ import { isUntilChanged, UNTIL_CHANGED } from './backoff.ts';
 import type { Exposed } from './exposed.ts';
 import { classInUse } from './exposing.ts';
 import { firewallOf } from './firewall-id.ts';
+import type { Member } from './grants.ts';
 import { isFromGroup } from './group-address.ts';
 import { confirmedHere } from './ip.ts';
 import type { AddressContext } from './ip-context.ts';
@@ -10,7 +11,8 @@ import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { awaitsResume, pausedCondition } from './marks-status.ts';
 import { contention, refused } from './node-status.ts';
-import { entries, listed, type PoolContext } from './pool.ts';
+import { parkedFinding, unassignedCondition } from './parking.ts';
+import { entries, listed, type PoolContext, wanted } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
 import {
@@ -60,9 +62,7 @@ export function routedIPStatus(view: RoutedIPView): Fields {
   const { ips, nodeErrors, observedGeneration, lastAssignmentTime, term, pendingCreate } = addressStatus(view);
   const found = only(view);
   const entry = found ? ips[found.address] : undefined;
-  // What it does not take it has not got: a rebuild would have it for good.
-  const address =
-    found && (found.address === context.exposed?.bound || isTaken(context, context.members[found.address] ?? {})) ? found.address : null;
+  const address = found && isGot(context, found.address) ? found.address : null;
   return present({
     routedIP: address,
     addressOrigin: address && originOf(context, address),
@@ -85,6 +85,13 @@ export function routedIPStatus(view: RoutedIPView): Fields {
     observedGeneration,
     term,
   });
+}
+
+/** What it does not take it has not got, nor what was never its own and it asks for no more: a rebuild would have it for good. */
+function isGot(context: PoolContext, address: Address): boolean {
+  const member: Pick<Member, 'adopts'> = context.members[address] ?? {};
+  const isAsked = member.adopts === undefined || wanted(context).includes(address);
+  return address === context.exposed?.bound || (isAsked && isTaken(context, member));
 }
 
 /** By which it keeps its address, whatever it names by now; before it has one, what it names. */
@@ -157,6 +164,7 @@ export function routedIPConditions(view: RoutedIPView): readonly RoutedIPConditi
     degraded(problem),
     shown ? firewallCondition(shown, view) : firewallBefore(view),
     ...pausedCondition(view.context),
+    ...unassignedCondition(view.context),
   ];
 }
 
@@ -196,6 +204,7 @@ function problemOf(view: RoutedIPView): Finding | null {
     exposed?.trouble ??
     adoptionProblem(view) ??
     waitingProblem(view) ??
+    parkedFinding(context) ??
     notAllowed(exposed) ??
     (exposed?.policyError ? { reason: 'InvalidSpec', message: `${exposed.policyError}; what it said before goes on` } : null) ??
     unverifiedProblem(view)

@@ -9,6 +9,7 @@ import { isPaused } from './marks.ts';
 import { awaitsResume, movesAwaited, pausedCondition } from './marks-status.ts';
 import { whyNoNode } from './no-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, refused, waitsOf } from './node-status.ts';
+import { isParked, parkedFinding, unassignedCondition } from './parking.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import { asksForAddress, awaitsNode, entries, familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
 import { type AddressView, conflictText, type PoolView, stamp } from './pool-view.ts';
@@ -176,7 +177,7 @@ export function poolError({ error, acquiring }: PoolContext): string | null {
 
 // ---------------------------------------------------------------- conditions
 
-export type PoolCondition = Condition & { readonly type: 'Ready' | 'Progressing' | 'Degraded' | 'Paused' };
+export type PoolCondition = Condition & { readonly type: 'Ready' | 'Progressing' | 'Degraded' | 'Paused' | 'Unassigned' };
 
 /** Ready: every wanted address is active. Progressing: something is under way that ends by itself. Degraded: something is wrong and stays so until the
  *  world changes. Each says why in one of the documented reasons. */
@@ -201,6 +202,7 @@ export function poolConditions(view: PoolView): readonly PoolCondition[] {
     progressing(busy),
     degraded(problem),
     ...pausedCondition(context),
+    ...unassignedCondition(context),
   ];
 }
 
@@ -234,7 +236,8 @@ function ownProblem(view: PoolView): Finding | null {
     refused(view) ??
     contention(view) ??
     adoptionProblem(view) ??
-    waitingProblem(view)
+    waitingProblem(view) ??
+    parkedFinding(context)
   );
 }
 
@@ -267,7 +270,7 @@ export function waitingProblem(view: PoolView): Finding | null {
   const { context, addresses } = view;
   if (awaitsNode(context)) return noNode(view, [], 'an address, and none is created');
   const waiting = wanted(context).filter(
-    (address) => isWaiting(addresses[address]) && !isWithheld(context, context.members[address] ?? {}),
+    (address) => isWaiting(addresses[address]) && !isWithheld(context, context.members[address] ?? {}) && !isParked(context, address),
   );
   if (isPrimed(context) && waiting.length > 0 && (context.grantAt === null || freeOnesAreLeftAlone(view)) && !inTurn(context)) {
     return noNode(view, waiting, waiting.join(', '));

@@ -23,6 +23,9 @@ export const EVACUATE = 'routedip.io/evacuate';
 /** Where addresses are to go: on a FloatingIPPool `<address>=<node>`, several separated by commas; on a RoutedIP the node. */
 export const MOVE_TO = 'routedip.io/move-to';
 
+/** What is to be on no node until the annotation is taken off: on a FloatingIPPool addresses, separated by commas; on a RoutedIP `true`; each with `=<who>` behind it or not. */
+export const UNASSIGNED = 'routedip.io/unassigned';
+
 /** On a RoutedIP: the address that it has got. A backup holds it, unlike the status. */
 export const ADDRESS = 'routedip.io/address';
 
@@ -125,6 +128,8 @@ export interface JobFailure {
   readonly retryAfterMs: number | null;
   /** True when the call may have taken effect although it failed (time-out, connection lost after the send, 5xx). */
   readonly unknownOutcome: boolean;
+  /** How long a call of unknown outcome may still take effect, ms; absent: until the call deadline. */
+  readonly effectWithinMs?: number;
   /** A constant that says more than the kind, where what failed is not the address; absent when nothing does. */
   readonly reason?:
     | 'FirewallNotFound'

@@ -1,9 +1,12 @@
 import { backoffMs, restMs } from './backoff.ts';
 import type { ErrorKind, JobFailure } from './types.ts';
 import { isOwnedBy, type ReservedIP, type VipService } from './vip.ts';
+import { type Contended, contendedAfter, forgotten, isFought, settled, withRepair } from './vip-contention.ts';
 import {
   type AnyVipEvent,
   isAlive,
+  isContended,
+  isListed,
   NOTHING_LATE,
   type ServiceObserved,
   textOf,
@@ -27,11 +30,22 @@ const asOf = (context: VipContext, service: VipService | null): VipContext => {
   // Whoever was known by name only is the one that has come.
   return ref.uid === ''
     ? { ...context, ref: service.ref }
-    : { ...fresh, freeing, doomed, failure, attempts, resumeAt, late: { ...NOTHING_LATE, freed: late.freed, freedUntil: late.freedUntil } };
+    : {
+        ...fresh,
+        ...forgotten(context),
+        ...(context.marked !== undefined && { marked: null }),
+        freeing,
+        doomed,
+        failure,
+        attempts,
+        resumeAt,
+        late: { ...NOTHING_LATE, freed: late.freed, freedUntil: late.freedUntil },
+      };
 };
 
 /** What is told, but for what we have just written ourselves. */
-export function observe(before: VipContext, { service, owned, target, refusal, usurps, at }: ServiceObserved): VipContext {
+export function observe(before: VipContext, event: ServiceObserved): VipContext {
+  const { service, owned, target, refusal, usurps, at } = event;
   const context = asOf(before, service);
   const { late, doomed } = context;
   const stays = owned.filter(({ uid }) => !late.freed.includes(uid));
@@ -43,6 +57,9 @@ export function observe(before: VipContext, { service, owned, target, refusal, u
   const all = [...stays, ...missed];
   return {
     ...context,
+    ...contended(context, { ...event, service: seen, owned: all }),
+    ...(service && isMarkedOver(context, service) && { marked: null }),
+    ...((event.asks ?? context.asks) !== undefined && { asks: event.asks ?? '' }),
     service: seen,
     heard: true,
     owned: all,
@@ -55,18 +72,50 @@ export function observe(before: VipContext, { service, owned, target, refusal, u
   };
 }
 
+/** Somebody else has written our condition: it is another one than it was, and than we wrote. */
+const isMarkedOver = ({ marked, service }: VipContext, { contended: said }: VipService): boolean =>
+  said !== undefined && said !== (marked ?? said) && said !== service?.contended;
+
+/** What is remembered of its ingress. Who lists what is another's may not keep it, however often he writes it. */
+function contended(context: VipContext, { service, owned, target, usurps, foreign, asks = '', at }: ServiceObserved): Contended {
+  const { heard, service: before, ref } = context;
+  if (!service?.wanting || service.deleting || usurps) return settled(context);
+  const text = textOf(service);
+  const isServed = owned.some(({ address }) => address === text) || isListed({ service, target });
+  if (isServed && !(context.contention && service.by !== undefined && isFought(context, at))) return settled(context);
+  const isReserved = owned.some((ip) => isOwnedBy(ip, ref));
+  const isChanged = heard ? isListed(context) && before !== null && textOf(before) !== text : isReserved && service.by !== undefined;
+  const isMarked = !heard && service.contended !== undefined;
+  return contendedAfter(context, { text, isChanged, isMarked, isReserved, isForeign: foreign === true, asks, by: service.by ?? null }, at);
+}
+
+/** The same once it was written over, and somebody has written over that before the outcome was heard. */
+function contendedStill(context: VipContext, service: VipService, at: number): Contended {
+  const seen = { text: textOf(service), isChanged: false, isMarked: false, isReserved: true, isForeign: false };
+  return context.ousted ? contendedAfter(context, { ...seen, asks: context.asks ?? '', by: service.by ?? null }, at) : {};
+}
+
 /** The Service as we left it, where what a cache says of it is what stood there before. */
 function asWritten(service: VipService, { late, service: ours }: VipContext): VipService {
   const guarded = service.guarded || late.guarded;
-  const ingress = ours && late.ingress !== null && textOf(service) === late.ingress ? ours.ingress : service.ingress;
-  return guarded === service.guarded && ingress === service.ingress ? service : { ...service, guarded, ingress };
+  const isPublished = ours !== null && late.ingress !== null && textOf(service) === late.ingress;
+  if (isPublished) return { ...unwritten(service), guarded, ingress: ours.ingress };
+  return guarded === service.guarded ? service : { ...service, guarded };
 }
+
+/** Without who wrote its ingress. */
+const unwritten = ({ by: _, ...service }: VipService): VipService => service;
 
 /** What has changed is worth another try at once. */
 export const isNews = (context: VipContext, event: AnyVipEvent): boolean => {
   if (event.type !== 'SERVICE_OBSERVED') return false;
   const after = observe(context, event);
-  return after.target?.address !== context.target?.address || isAlive(after) !== isAlive(context) || after.ref.uid !== context.ref.uid;
+  return (
+    after.target?.address !== context.target?.address ||
+    isAlive(after) !== isAlive(context) ||
+    after.ref.uid !== context.ref.uid ||
+    isContended(after) !== isContended(context)
+  );
 };
 
 // ---------------------------------------------------------------- what became of a job
@@ -89,15 +138,24 @@ export const noteReserved = (context: VipContext, event: AnyVipEvent): VipContex
 export const notePublished = (context: VipContext, event: AnyVipEvent): VipContext => {
   const { service, late, ref } = context;
   if (event.type !== 'xstate.done.actor.publish' || !service || event.output.uid !== ref.uid) return succeeded(context);
-  const { address, seen } = event.output;
+  const { address, seen, changed, repairs } = event.output;
+  const repaired = changed && repairs ? { ...context, repairs: withRepair(context, event.at) } : context;
   // Something else was told of meanwhile: what stood there before the write, or what somebody has written over it. The next try finds out.
-  if (textOf(service) !== seen) return succeeded(context);
+  if (textOf(service) !== seen) return succeeded({ ...repaired, ...contendedStill(repaired, service, event.at) });
   return succeeded({
-    ...context,
-    service: { ...service, ingress: address === null ? [] : [{ ip: address }] },
+    ...repaired,
+    ...settled(context),
+    service: { ...unwritten(service), ingress: address === null ? [] : [{ ip: address }] },
     usurps: false,
     late: { ...late, until: event.at + LATE_MS, ingress: textOf(service) },
   });
+};
+
+export const noteMarked = (context: VipContext, event: AnyVipEvent): VipContext => {
+  const { service, ref } = context;
+  if (event.type !== 'xstate.done.actor.mark' || event.output.uid !== ref.uid) return succeeded(context);
+  const { message, letsGo } = event.output;
+  return succeeded({ ...context, marked: message ?? '', service: service && letsGo ? { ...service, guarded: false } : service });
 };
 
 /** Of those that the Service had. */

@@ -64,6 +64,12 @@ export function requestOf(service: VipService): VipWish | Refusal {
   };
 }
 
+/** What the Service asks of us and of no other, as one text; empty for nothing: by our annotations, by our class, or by an address that `isKnown` to be of our groups. */
+export function asksOfUs({ requestedIP, pinnedGroup, loadBalancerIP, classed }: VipService, isKnown: (address: string) => boolean): string {
+  const asked = [requestedIP ?? '', pinnedGroup ?? '', isKnown(loadBalancerIP) ? loadBalancerIP : '', classed ? 'class' : ''];
+  return asked.some((each) => each !== '') ? asked.join(' ') : '';
+}
+
 /** The Service asks for an address of one group by name, and by number for one that is not the group's. */
 export const notOfPinned = (address: Address, group: string): Refusal =>
   refusal(

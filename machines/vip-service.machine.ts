@@ -9,7 +9,7 @@ import * as vip from './vip-service.ts';
 export const vipServiceMachine = (settings: VipSettings) => {
   const base = setup({
     types: {} as { context: VipContext; events: AnyVipEvent; input: VipInput },
-    actors: durables('reserveVip', 'publishVip', 'freeVips', 'releaseVip', 'lookVip'),
+    actors: durables('reserveVip', 'publishVip', 'freeVips', 'releaseVip', 'lookVip', 'markVip'),
     delays: { coolOff: noted.coolOffLeft(settings), doubt: noted.doubtLeft(settings) },
   });
   const note = (decision: (context: VipContext, event: AnyVipEvent, settings: VipSettings) => VipContext) =>
@@ -22,6 +22,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
         observe: note((context, event) => (event.type === 'SERVICE_OBSERVED' ? noted.observe(context, event) : context)),
         noteReserved: note(noted.noteReserved),
         notePublished: note(noted.notePublished),
+        noteMarked: note(noted.noteMarked),
         noteFreed: note(noted.noteFreed),
         noteReleased: note(noted.noteReleased),
         noteLooked: note(noted.noteLooked),
@@ -40,6 +41,9 @@ export const vipServiceMachine = (settings: VipSettings) => {
         mustYield: asks(vip.mustYield),
         mustReserve: asks(vip.mustReserve),
         mustPublish: asks(vip.mustPublish),
+        mustMark: asks(vip.mustMark),
+        isContended: asks(vip.isContended),
+        isContendedNoMore: asks((context) => !vip.isContended(context) || vip.mustYield(context)),
         isBound: asks(vip.isBound),
         isBoundNoMore: asks((context) => !vip.isBound(context)),
         mustTidy: asks(vip.mustTidy),
@@ -63,6 +67,8 @@ export const vipServiceMachine = (settings: VipSettings) => {
             { guard: 'mustYield', target: 'Releasing.Yielding' },
             { guard: 'mustReserve', target: 'Reserving' },
             { guard: 'mustPublish', target: 'Publishing' },
+            { guard: 'mustMark', target: 'Marking' },
+            { guard: 'isContended', target: 'Contended' },
             { guard: 'isBound', target: 'Bound' },
           ],
         },
@@ -84,6 +90,22 @@ export const vipServiceMachine = (settings: VipSettings) => {
             onError: { target: 'CoolOff', actions: 'noteFailure' },
           },
           on: { RESUME: [{ guard: 'mustPublish', target: 'Publishing', reenter: true }, { target: 'Pending' }] },
+        },
+        Marking: {
+          description: 'Says in the status of the Service that somebody else serves it, or takes that back.',
+          invoke: {
+            ...runs('markVip', 'mark', vip.markInput),
+            onDone: { target: 'Pending', actions: 'noteMarked' },
+            onError: { target: 'CoolOff', actions: 'noteFailure' },
+          },
+          on: { RESUME: [{ guard: 'mustMark', target: 'Marking', reenter: true }, { target: 'Pending' }] },
+        },
+        Contended: {
+          description: 'Somebody else writes the ingress of the Service: it is left to them, as long as what they wrote stands.',
+          always: [
+            { guard: 'isContendedNoMore', target: 'Pending' },
+            { guard: 'mustMark', target: 'Marking' },
+          ],
         },
         Bound: {
           description: 'The Service lists exactly the address that is reserved for it.',

@@ -3,6 +3,8 @@ import type {
   FreedVips,
   FreeVipsInput,
   LookVipInput,
+  MarkedVip,
+  MarkVipInput,
   ObjectRef,
   PublishedVip,
   PublishVipInput,
@@ -12,6 +14,7 @@ import type {
 } from './jobs.ts';
 import type { ActorId, Address, JobFailure } from './types.ts';
 import { isOwnedBy, type ReservedIP, type VipService } from './vip.ts';
+import type { Contended } from './vip-contention.ts';
 
 /** The queue of all jobs that reserve addresses and publish them. */
 export const VIP_QUEUE = 'vip';
@@ -42,10 +45,17 @@ export interface ServiceObserved {
   readonly refusal: VipRefusal | null;
   /** It lists an address that is reserved for somebody else. */
   readonly usurps: boolean;
+  /** Somebody else wrote its ingress, which has no address of ours in it, and it asks nothing of us. Absent for no. */
+  readonly foreign?: true;
+  /** What it asks of us and of no other, as one text, where somebody else has written its ingress or we have said so; absent for nothing. */
+  readonly asks?: string;
 }
 
 /** What a Service's address remembers. */
-export interface VipContext extends VipInput, Pick<ServiceObserved, 'service' | 'owned' | 'target' | 'refusal' | 'usurps'> {
+export interface VipContext
+  extends VipInput,
+    Contended,
+    Pick<ServiceObserved, 'service' | 'owned' | 'target' | 'refusal' | 'usurps' | 'asks'> {
   /** Names the queue. */
   readonly provider: typeof VIP_QUEUE;
   /** A fact has come: before the first one nothing is decided. */
@@ -61,6 +71,9 @@ export interface VipContext extends VipInput, Pick<ServiceObserved, 'service' | 
   readonly resumeAt: number | null;
   readonly failure: JobFailure | null;
   readonly attempts: number;
+  /** The condition that we wrote last, empty for taken off: a cache may not show it, old servers do not keep it, and who takes it off is not answered. Absent, or null, where we
+   *  wrote none, and where somebody else wrote another one since. */
+  readonly marked?: string | null;
 }
 
 /** What we wrote ourselves and a cache may not show yet. */
@@ -98,8 +111,9 @@ export type AnyVipEvent =
   | Done<'free' | 'yield', FreedVips>
   | Done<'release', ReleasedVips>
   | Done<'look', { readonly wanting: boolean }>
+  | Done<'mark', MarkedVip>
   | {
-      readonly type: `xstate.error.actor.${'reserve' | 'publish' | 'free' | 'yield' | 'release' | 'look'}`;
+      readonly type: `xstate.error.actor.${'reserve' | 'publish' | 'free' | 'yield' | 'release' | 'look' | 'mark'}`;
       readonly error: JobFailure;
       readonly at: number;
     };
@@ -137,7 +151,7 @@ const isGuarded = ({ service }: VipContext): boolean => service?.guarded ?? fals
 
 /** Nothing of ours is left anywhere. */
 export const isBare = (context: VipContext): boolean =>
-  context.heard && !isAlive(context) && context.owned.length === 0 && !isGuarded(context);
+  context.heard && !isAlive(context) && context.owned.length === 0 && !isGuarded(context) && mark(context) === '';
 
 /** An address is reserved for a Service that is not there, as far as is known. */
 export const isOrphaned = (context: VipContext): boolean => context.heard && context.service === null && context.owned.length > 0;
@@ -155,6 +169,7 @@ export const mustYield = (context: VipContext): boolean => context.heard && isAl
 export const mustReserve = (context: VipContext): boolean =>
   context.heard &&
   isAlive(context) &&
+  !isContended(context) &&
   context.target !== null &&
   leftovers(context).length === 0 &&
   !(isGuarded(context) && isOwned(context) && (isListed(context) || isFresh(context)));
@@ -163,11 +178,30 @@ export const mustReserve = (context: VipContext): boolean =>
 export const mustPublish = (context: VipContext): boolean =>
   context.heard &&
   isAlive(context) &&
+  !isContended(context) &&
   (context.target === null ? context.usurps : isOwned(context) && isGuarded(context) && !isListed(context));
 
 /** The Service lists exactly its address, which is reserved for it. */
 export const isBound = (context: VipContext): boolean =>
-  context.heard && isAlive(context) && isOwned(context) && isGuarded(context) && isListed(context) && leftovers(context).length === 0;
+  context.heard &&
+  isAlive(context) &&
+  isOwned(context) &&
+  isGuarded(context) &&
+  isListed(context) &&
+  leftovers(context).length === 0 &&
+  !mustMark(context);
+
+/** It is left to somebody else, who writes its ingress. */
+export const isContended = (context: VipContext): boolean => isAlive(context) && Boolean(context.contention);
+
+/** What our condition says, by all that is known; empty where it does not stand. */
+const mark = ({ marked, service }: VipContext): string => (service ? (marked ?? service.contended ?? '') : '');
+
+/** Our condition does not say what is so; or our finalizer stands on a Service that we leave to somebody else, with nothing to give back. */
+export const mustMark = (context: VipContext): boolean =>
+  context.heard && isAlive(context) && (mark(context) !== (context.contention?.message ?? '') || letsGo(context));
+
+const letsGo = (context: VipContext): boolean => isContended(context) && context.owned.length === 0 && isGuarded(context);
 
 /** Addresses that the Service had before. Only once it lists another one. */
 export const surplus = ({ owned, target }: VipContext): readonly ReservedIP[] => owned.filter(({ address }) => address !== target?.address);
@@ -180,7 +214,8 @@ const isOwned = (context: VipContext): boolean => {
 };
 /** The API server itself has answered that it is reserved. */
 const isFresh = ({ late, target }: VipContext): boolean => late.reserved.some(({ address }) => address === target?.address);
-const isListed = ({ service, target }: VipContext): boolean => service !== null && textOf(service) === target?.address;
+export const isListed = ({ service, target }: Pick<VipContext, 'service' | 'target'>): boolean =>
+  service !== null && textOf(service) === target?.address;
 
 /** The ingress as one text; an entry with a hostname only is a `-`. */
 export const textOf = ({ ingress }: VipService): string => ingress.map(({ ip }) => ip ?? '-').join(' ');
@@ -194,11 +229,19 @@ export const isKept = (_: VipContext, event: AnyVipEvent): boolean => event.type
 
 export const reserveInput = ({ provider, ref, target }: VipContext): ReserveVipInput => ({ provider, service: ref, ...wanted(target) });
 
-export const publishInput = ({ provider, ref, service, target }: VipContext): PublishVipInput => ({
+export const publishInput = ({ provider, ref, service, target, ousted, usurps }: VipContext): PublishVipInput => ({
   provider,
   service: ref,
   address: target?.address ?? null,
   seen: service ? textOf(service) : '',
+  ...(!usurps && (ousted || service?.by !== undefined) && { repairs: true }),
+});
+
+export const markInput = (context: VipContext): MarkVipInput => ({
+  provider: context.provider,
+  service: context.ref,
+  message: context.contention?.message ?? null,
+  letsGo: letsGo(context),
 });
 
 export const freeInput = (context: VipContext): FreeVipsInput => ({

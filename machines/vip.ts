@@ -26,6 +26,11 @@ export const REQUESTED_IP_ANNOTATION = 'ips.paas.org/requested-ip';
 /** On a Service: the IPGroup that its address is to be of. */
 export const PINNED_GROUP_ANNOTATION = 'ips.paas.org/ipgroup';
 
+/** Of a Service, in its status: somebody else writes its ingress, and it is left to them. */
+export const CONTENDED_CONDITION = 'routedip.io/Contended';
+/** The reason of that condition, of the Event, and the type of the condition of the IPGroup. */
+export const CONTENDED = 'Contended';
+
 /** A Service that wants an address, or bears our finalizer. */
 export interface VipService {
   readonly ref: ObjectRef;
@@ -47,6 +52,12 @@ export interface VipService {
   readonly family: 4 | 6 | null;
   /** Name of the VirtualIP that is being migrated to it; absent for none. */
   readonly migrating?: string;
+  /** Who wrote the ingress that it lists, by the name of his field manager; null where the server does not say. Absent where that is us, or nothing is listed. */
+  readonly by?: string | null;
+  /** The message of our condition that somebody else serves it; absent where it does not stand. */
+  readonly contended?: string;
+  /** It names the class that we serve: no other controller may serve it. */
+  readonly classed?: true;
 }
 
 /** A RoutedIP as a Service that wants what it has, for who asks whether the owner of an address is still there. */

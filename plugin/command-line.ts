@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import type { Evacuate } from './marks.ts';
+import type { Evacuate, Unassign } from './marks.ts';
 import type { Session } from './ports.ts';
 
 /** What is asked of the plugin, besides the cluster that is meant. */
@@ -10,6 +10,7 @@ export type Asked =
   | { readonly command: 'inventory'; readonly orphans: boolean }
   | { readonly command: 'move'; readonly address: string; readonly to: string }
   | { readonly command: 'pause' | 'resume'; readonly object: string }
+  | ({ readonly command: 'unassign' } & Unassign)
   | ({ readonly command: 'evacuate' } & Evacuate);
 
 /** Which cluster, and how to answer. */
@@ -91,6 +92,12 @@ export function parsePlugin(argv: readonly string[], version: string): Parsed | 
     .requiredOption('--to <node>', 'the node')
     .action((address: string, { to }: { readonly to: string }) => {
       asked = { command: 'move', address, to };
+    });
+  command('unassign <address>', 'Has an address leave its node and stay on none, until that is undone.')
+    .option('--by <name>', 'who asks for it (default: the user of the kubeconfig)')
+    .option('--undo', 'nodes are granted to it again')
+    .action((address: string, options: Omit<Unassign, 'address'>) => {
+      asked = { command: 'unassign', address, ...options };
     });
   for (const [name, text] of [
     ['pause', 'Has the operator decide nothing for a pool, or for routedip/<name>.'],

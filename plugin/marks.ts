@@ -1,13 +1,12 @@
 import * as pools from '../crds/generated/floatingippool.ts';
 import * as routedIPs from '../crds/generated/routedip.ts';
 import { PAUSED } from '../machines/marks.ts';
+import { EVACUATE, MOVE_TO, UNASSIGNED } from '../machines/types.ts';
 import { gather } from './objects.ts';
-import { ownersOf, ownerText } from './owners.ts';
+import { type Owner, ownersOf, ownerText } from './owners.ts';
 import { Changed, EXIT, type ExitCode, Refused, type Session } from './ports.ts';
 import { data } from './table.ts';
 
-export const MOVE_TO = 'routedip.io/move-to';
-export const EVACUATE = 'routedip.io/evacuate';
 const EVACUATED = 'routedip.io/Evacuated';
 
 interface Marked {
@@ -46,9 +45,7 @@ const pathOf = ({ API_VERSION, PLURAL }: { readonly API_VERSION: string; readonl
 
 /** `kubectl routedip move <address> --to <node>` */
 export async function move(session: Session, { address, to }: { readonly address: string; readonly to: string }): Promise<ExitCode> {
-  const { objects, problems } = await gather(session, ['pools', 'routedIPs']);
-  const [owner] = ownersOf(objects, address);
-  if (!owner) throw new Error([...problems, `no FloatingIPPool and no RoutedIP that can be seen has ${address}`].join('; '));
+  const owner = await ownerOf(session, address);
   await checkNode(session, to);
   const { name, namespace = 'default', annotations } = owner.object.metadata;
   const path = pathOf(owner.kind === 'routedip' ? routedIPs : pools, namespace, name);
@@ -56,6 +53,14 @@ export async function move(session: Session, { address, to }: { readonly address
   await mark(session, path, owner.object, MOVE_TO, value);
   const text = `${address} of ${ownerText(owner)} is asked to move to ${to}; kubectl routedip status ${address} -n ${namespace} shows where it is`;
   return told(session, text, { kind: owner.kind, namespace, name, annotations: { [MOVE_TO]: value } });
+}
+
+/** @throws Error */
+async function ownerOf(session: Session, address: string): Promise<Owner> {
+  const { objects, problems } = await gather(session, ['pools', 'routedIPs']);
+  const [owner] = ownersOf(objects, address);
+  if (!owner) throw new Error([...problems, `no FloatingIPPool and no RoutedIP that can be seen has ${address}`].join('; '));
+  return owner;
 }
 
 /** Nobody waits for a node that there is not. Who may not look at nodes is believed. */
@@ -75,6 +80,48 @@ export const withMove = (value: string, address: string, to: string): string => 
     .map((each) => each.trim())
     .filter((each) => each !== '' && each.slice(0, each.indexOf('=')) !== address);
   return [...others, `${address}=${to}`].join(',');
+};
+
+// ---------------------------------------------------------------- unassign
+
+export interface Unassign {
+  readonly address: string;
+  readonly by?: string;
+  readonly undo?: boolean;
+}
+
+/** `kubectl routedip unassign <address>` */
+export async function unassign(session: Session, { address, by, undo = false }: Unassign): Promise<ExitCode> {
+  const owner = await ownerOf(session, address);
+  const { name, namespace = 'default', annotations } = owner.object.metadata;
+  const isRoutedIP = owner.kind === 'routedip';
+  const before = annotations?.[UNASSIGNED] ?? '';
+  const who = undo ? undefined : nameOf(by ?? (await session.facts.user()));
+  const value = withPark(before, isRoutedIP ? 'true' : address, who);
+  const about = { kind: owner.kind, namespace, name, annotations: { [UNASSIGNED]: value } };
+  if (undo && !before) return told(session, `${address} of ${ownerText(owner)} is not kept off nodes`, about);
+  await mark(session, pathOf(isRoutedIP ? routedIPs : pools, namespace, name), owner.object, UNASSIGNED, value);
+  const text = undo
+    ? `${address} of ${ownerText(owner)} is granted a node again`
+    : `${address} of ${ownerText(owner)} is to leave its node, and stays on none until kubectl routedip unassign ${address} --undo`;
+  return told(session, text, about);
+}
+
+/** As the annotation may bear it; null for nothing that is left. */
+const nameOf = (by: string | null): string | null =>
+  (by ?? '')
+    .replaceAll(/[^\x20-\x7e]|,/g, ' ')
+    .trim()
+    .slice(0, 100) || null;
+
+/** `203.0.113.1=alice,203.0.113.2`, with this entry in the place of the one of before; without it where `by` is undefined. Null for nothing. */
+const withPark = (value: string, what: string, by: string | null | undefined): string | null => {
+  const others = value
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '' && each.split('=', 1)[0]?.trim() !== what);
+  const named = by === undefined ? [] : [by === null ? what : `${what}=${by}`];
+  return [...others, ...named].join(',') || null;
 };
 
 // ---------------------------------------------------------------- pause, resume

@@ -18,7 +18,15 @@ const collection = ({ API_VERSION, PLURAL }: Definition, namespace: string | nul
 export interface ServiceObject {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly creationTimestamp?: string };
   readonly spec?: { readonly type?: string; readonly loadBalancerClass?: string };
-  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string }[] } };
+  readonly status?: {
+    readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string }[] };
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly message?: string;
+      readonly lastTransitionTime?: string;
+    }[];
+  };
 }
 
 /** What bears addresses in a cluster. A kind that the server does not serve has no objects. */

@@ -8,6 +8,8 @@ export interface ClusterAPI {
   list(path: string, query?: Readonly<Record<string, string>>): Promise<readonly unknown[] | null>;
   /** Null for an object that is not there. @throws Refused | Error */
   get(path: string): Promise<unknown>;
+  /** Asks the server something by a review. @throws Refused | Error */
+  review(path: string, body: unknown): Promise<unknown>;
   /** A merge patch; answers the object as it is then. @throws Refused | Changed | Error */
   patch(path: string, body: unknown): Promise<unknown>;
 }
@@ -19,10 +21,12 @@ export interface ClusterFacts {
   pods(namespace: string | null): Promise<readonly ObservedPod[]>;
   /** With its endpoints; null when there is none. */
   service(namespace: string, name: string): Promise<ObservedService | null>;
+  /** Who asks, as the server knows him; null where it does not say. */
+  user(): Promise<string | null>;
   /** The spec of the ClusterRoutedIPClass of that name; null where there is none. */
   routedIPClass(name: string): Promise<ClusterRoutedIPClass['spec'] | null>;
   /** A Service as the allocator sees it that serves `loadBalancerClass` besides Services without a class; null for what is none. */
-  vipService(object: unknown, loadBalancerClass: string | null): VipService | null;
+  vipService(object: unknown, served: { readonly loadBalancerClass: string | null }): VipService | null;
   /** An object of kind IP; null for one that reserves no address. */
   reservedIP(object: unknown): ReservedIP | null;
 }

@@ -2,7 +2,7 @@ import type { Asked } from './command-line.ts';
 import { explain } from './explain.ts';
 import { inventory } from './inventory.ts';
 import { journal, replay } from './journal.ts';
-import { evacuate, move, pause, resume } from './marks.ts';
+import { evacuate, move, pause, resume, unassign } from './marks.ts';
 import { plan } from './plan.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';
 import { status } from './status.ts';
@@ -17,6 +17,7 @@ const commands: { readonly [C in Asked['command']]: (session: Session, asked: Ex
   move,
   pause,
   resume,
+  unassign,
   evacuate,
 };
 

@@ -31,7 +31,7 @@ export function stageVips(clock: Clock, scene: VipScene, poolOf: (key: string) =
   });
   const uids = new Map<string, string>();
   const put = (service: VipService): void => {
-    const { ref, wanting, guarded, deleting, migrating, ingress, createdAt, loadBalancerIP, requestedIP, pinnedGroup, family } = service;
+    const { ref, wanting, guarded, deleting, migrating, createdAt, loadBalancerIP, requestedIP, pinnedGroup, family } = service;
     const { namespace, name } = ref;
     const wish = { type: wanting ? 'LoadBalancer' : 'ClusterIP', createdAt, loadBalancerIP, requestedIP, pinnedGroup, family };
     const more = migrating === undefined ? {} : { more: { annotations: { [MIGRATING_ANNOTATION]: migrating } } };
@@ -40,8 +40,13 @@ export function stageVips(clock: Clock, scene: VipScene, poolOf: (key: string) =
     if (!isNew) return;
     uids.set(ref.uid, made.uid);
     if (guarded) cluster.setFinalizers(made, [VIP_FINALIZER]);
-    if (ingress.length > 0) cluster.setIngress(made, ingress);
+    listed(made, service);
     if (deleting) cluster.deleteService(made);
+  };
+  /** What its status says, and who wrote that. */
+  const listed = (made: VipService['ref'], { ingress, by, contended }: VipService): void => {
+    if (ingress.length > 0) cluster.setIngress(made, ingress, by === undefined ? {} : { by });
+    if (contended !== undefined) cluster.setContended(made, contended);
   };
   for (const { name, spec } of scene.groups) cluster.setGroup(name, (spec ?? null) as Json);
   for (const service of scene.services) put(service);

@@ -1,6 +1,14 @@
 import type { IP } from '../crds/generated/ip.ts';
 import type { NodeDNSRecordSet } from '../crds/generated/nodednsrecordset.ts';
-import { ADDRESS_ANNOTATION, addressOfIP, GROUP_LABEL, OWNER_ANNOTATION, ROUTED_IP_LABEL } from '../machines/vip.ts';
+import {
+  ADDRESS_ANNOTATION,
+  addressOfIP,
+  CONTENDED,
+  CONTENDED_CONDITION,
+  GROUP_LABEL,
+  OWNER_ANNOTATION,
+  ROUTED_IP_LABEL,
+} from '../machines/vip.ts';
 import { conditionOf, joined, mentions, reasonOf, stateless, troubleOf, unseen, wrongWith } from './conditions.ts';
 import { gather, type Objects, type ServiceObject } from './objects.ts';
 import { poolRows } from './pool-rows.ts';
@@ -108,13 +116,16 @@ function recordOf(name: string, zone: string): string | null {
 
 // ---------------------------------------------------------------- addresses of IPGroups
 
-/** One row for each reserved address of a Service, and for each Service that has none. Those of RoutedIPs are shown with these. */
+/** One row for each reserved address of a Service, and for each Service that has none or is left to somebody else. Those of RoutedIPs are shown with these. */
 function addressRows({ ips, services, routedIPs, groups }: Objects, namespace: string | null): readonly Row[] {
   const serving = new Map(services.map((service) => [`${service.metadata.namespace}/${service.metadata.name}`, service]));
   const shown = new Set(routedIPs.flatMap(({ metadata }) => metadata.uid ?? []));
   const rows = ips.filter((ip) => !isShown(ip, shown)).map((ip) => ipRow(ip, serving));
   const owned = new Set(ips.flatMap(({ metadata }) => metadata.annotations?.[OWNER_ANNOTATION] ?? []));
-  const wanting = groups.length === 0 ? [] : services.filter((service) => isWanting(service, owned));
+  const wanting =
+    groups.length === 0
+      ? []
+      : services.filter((service) => isWanting(service, owned) || (contentionOf(service) && !isOwner(service, owned)));
   return [...rows, ...wanting.map(wantingRow)].filter((row) => namespace === null || row.namespace === namespace);
 }
 
@@ -125,11 +136,14 @@ const isShown = ({ metadata }: IP, routedIPs: ReadonlySet<string>): boolean => {
 
 const ingressOf = ({ status: said }: ServiceObject): readonly string[] => (said?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? []);
 
+const isOwner = ({ metadata }: ServiceObject, owned: ReadonlySet<string>): boolean => owned.has(`${metadata.namespace}/${metadata.name}`);
+
 const isWanting = (service: ServiceObject, owned: ReadonlySet<string>): boolean =>
-  service.spec?.type === 'LoadBalancer' &&
-  !service.spec.loadBalancerClass &&
-  ingressOf(service).length === 0 &&
-  !owned.has(`${service.metadata.namespace}/${service.metadata.name}`);
+  service.spec?.type === 'LoadBalancer' && !service.spec.loadBalancerClass && ingressOf(service).length === 0 && !isOwner(service, owned);
+
+/** The condition that it is left to somebody else. */
+const contentionOf = ({ status: said }: ServiceObject) =>
+  said?.conditions?.find(({ type, status }) => type === CONTENDED_CONDITION && status === 'True');
 
 function ipRow({ metadata }: IP, services: ReadonlyMap<string, ServiceObject>): Row {
   const owner = metadata.annotations?.[OWNER_ANNOTATION] ?? '';
@@ -148,22 +162,32 @@ function ipRow({ metadata }: IP, services: ReadonlyMap<string, ServiceObject>): 
     state: isPublished ? 'published' : 'reserved',
     since: metadata.creationTimestamp ? { at: metadata.creationTimestamp, exact: true } : null,
     reason: group === undefined ? '' : `of ${group}`,
-    message: isPublished || routed ? '' : `reserved for ${owner || 'nobody'}, whose status does not list it`,
+    message: isPublished || routed ? '' : unlistedText(owner, service),
     next: null,
     attention: !isPublished && !routed,
   };
 }
 
-const wantingRow = ({ metadata: { name, namespace, creationTimestamp } }: ServiceObject): Row => ({
-  kind: 'service',
-  namespace,
-  name,
-  address: null,
-  where: null,
-  state: 'pending',
-  since: creationTimestamp ? { at: creationTimestamp, exact: true } : null,
-  reason: 'NoAddress',
-  message: `it is of type LoadBalancer and has no address; its Events say why: kubectl describe service -n ${namespace} ${name}`,
-  next: null,
-  attention: true,
-});
+const unlistedText = (owner: string, service: ServiceObject | undefined): string =>
+  (service && contentionOf(service)?.message) ?? `reserved for ${owner || 'nobody'}, whose status does not list it`;
+
+function wantingRow(service: ServiceObject): Row {
+  const { name, namespace, creationTimestamp } = service.metadata;
+  const contention = contentionOf(service);
+  const since = contention?.lastTransitionTime ?? creationTimestamp;
+  return {
+    kind: 'service',
+    namespace,
+    name,
+    address: null,
+    where: null,
+    state: contention ? 'contended' : 'pending',
+    since: since ? { at: since, exact: true } : null,
+    reason: contention ? CONTENDED : 'NoAddress',
+    message:
+      contention?.message ??
+      `it is of type LoadBalancer and has no address; its Events say why: kubectl describe service -n ${namespace} ${name}`,
+    next: null,
+    attention: true,
+  };
+}

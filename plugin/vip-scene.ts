@@ -16,9 +16,10 @@ export async function vipSceneOf({ api, facts, now }: Session, changes: readonly
   );
   const all = services ?? [];
   const applied = changes.filter(({ kind }) => kind === SERVICE).map((change) => appliedTo(all.find(isNamed(change)), change, now));
-  const isBound = (object: unknown): boolean => facts.vipService(object, null)?.guarded ?? false;
+  const isBound = (object: unknown): boolean => facts.vipService(object, { loadBalancerClass: null })?.guarded ?? false;
   const served = classOf([...all, ...applied].filter(isBound));
-  const observed = (objects: readonly unknown[]) => objects.flatMap((object) => facts.vipService(object, served) ?? []);
+  const observed = (objects: readonly unknown[]) =>
+    objects.flatMap((object) => facts.vipService(object, { loadBalancerClass: served }) ?? []);
   const held = (reserved ?? []).flatMap((object) => facts.reservedIP(object) ?? []);
   const owners = new Set(held.flatMap(({ owner }) => (owner ? [`${owner.namespace}/${owner.name}`] : [])));
   return {

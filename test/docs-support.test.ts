@@ -23,7 +23,14 @@ const minor = (version: string): string => version.split('.').slice(0, 2).join('
 const wrongs = (text: string): readonly string[] => {
   const kubernetes = pinned('kubernetes', 'k8s.io/kubernetes');
   const helm = pinned('checks', 'helm.sh/helm/v3');
-  const { engines } = JSON.parse(read('package.json')) as { readonly engines: { readonly node: string } };
+  const { engines, devDependencies } = JSON.parse(read('package.json')) as {
+    readonly engines: { readonly node: string };
+    readonly devDependencies: Readonly<Record<string, string>>;
+  };
+  const described = JSON.parse(read('test/simulator/generated/digitalocean.json')) as {
+    readonly repository: string;
+    readonly commit: string;
+  };
   const chart = parse(read('deploy/chart/Chart.yaml')) as { readonly kubeVersion: string };
   const image = /image: docker\.io\/library\/redis:([\d.]+)/.exec(read('deploy/redis.yaml'))?.[1] ?? '';
   const oldest = /OLDEST = \[(\d+), (\d+)\]/.exec(read('tools/redis-find.mjs'))?.slice(1).join('.') ?? '';
@@ -44,6 +51,10 @@ const wrongs = (text: string): readonly string[] => {
     ['Helm 3', `${helm}: lint`],
     ['Prometheus', `of ${pinned('checks', 'github.com/prometheus/prometheus')},`],
     ['Flux, and others that wait by kstatus', `cli-utils ${pinned('health', 'sigs.k8s.io/cli-utils')};`],
+    [`DigitalOcean's OpenAPI description, commit ${described.commit.slice(0, 10)} of ${described.repository}`, 'by the schemas'],
+    [`DigitalOcean's client in TypeScript, \`@digitalocean/dots\` ${devDependencies['@digitalocean/dots']}`, 'reads every answer'],
+    [`DigitalOcean's client in Go, \`godo\` ${pinned('godo', 'github.com/digitalocean/godo')}`, 'reads every answer'],
+    [`Cloudflare's client in TypeScript, \`cloudflare\` ${devDependencies.cloudflare}`, 'reads every answer'],
     ['Argo CD', `gopher-lua ${pinned('health', 'github.com/yuin/gopher-lua')},`],
   ];
   return told.flatMap(([first, ...words]) =>
@@ -65,6 +76,10 @@ describe('docs/support.md', () => {
     ['| Node.js 24.5 |', '| Node.js 22 |'],
     ['3.22.0: lint', '3.21.0: lint'],
     ['`promtool` of 0.316', '`promtool` of 0.315'],
+    ['commit 7c1300c479', 'commit 7c1300c478'],
+    ['`@digitalocean/dots` 1.19', '`@digitalocean/dots` 1.18'],
+    ['`godo` 1.240', '`godo` 1.239'],
+    ['`cloudflare` 7.3', '`cloudflare` 7.2'],
   ])('would be found wrong with %s as %s', (from, to) => {
     expect(page).toContain(from);
     expect(wrongs(page.replace(from, to)).length).toBeGreaterThan(0);

@@ -85,7 +85,7 @@ describe('the forms for issues', () => {
   test.each(forms)('are ones that GitHub takes: %s', (name) => expect(wrongs(text(name))).toEqual([]));
 
   test('are the only way to open an issue', () => {
-    expect(forms).toEqual(['bug.yaml', 'feature.yaml']);
+    expect(forms).toEqual(['bug.yaml', 'feature.yaml', 'probe.yaml']);
     expect(parse(text('config.yml'))).toEqual({ blank_issues_enabled: false });
   });
 

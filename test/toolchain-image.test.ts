@@ -73,7 +73,6 @@ describe('Dockerfile', () => {
       'dashboard',
       'simulator',
       'demo',
-      'tsconfig.build.json',
     ]) {
       expect(ignored).toContain(`!${path}`);
     }

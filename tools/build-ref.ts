@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { build } from './build.ts';
 import { installDependencies, npm } from './install.mjs';
 import { keptFolder, keyOf } from './kept-folder.ts';
 import { ROOT } from './root.mjs';
@@ -13,8 +14,7 @@ const SOURCES = [
   '{composition,machines,actors,adapters,crds,plugin,dashboard,bin}/**',
   'package.json',
   'package-lock.json',
-  'tsconfig*.json',
-  'tools/build.ts',
+  'tools/{build,bundle}.ts',
 ];
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 
@@ -76,16 +76,14 @@ function make(draft: string, commit: string, short: string): void {
 
 /**
  * The same of the files as they are here now, committed or not: a folder with `bin/`, `dist/` and `package.json`.
- * @throws SetupError when they do not compile
  */
 export const builtHere = (): Promise<string> =>
   keptFolder({
     parent: join(ROOT, '.cache/shipped'),
     key: keyOf(SOURCES),
     keptMs: WEEK_MS,
-    make: (draft) => {
-      say('compiling the operator');
-      demand('this folder does not build', run(process.execPath, ['tools/build.ts', join(draft, 'dist')], ROOT));
+    make: async (draft) => {
+      await build(join(draft, 'dist'), { withSources: true });
       copyUncompiled(ROOT, draft);
     },
   });

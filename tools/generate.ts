@@ -2,8 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-// Runs every generator of this folder, with the arguments given here (`--check` writes nothing and fails when a file is stale).
-const generators = readdirSync(import.meta.dirname).filter((name) => /^generate-.*\.ts$/.test(name));
+/** What needs more than this repository. */
+const APART: readonly string[] = ['generate-api-schemas.ts'];
+
+// Runs every other generator of this folder, with the arguments given here (`--check` writes nothing and fails when a file is stale).
+const generators = readdirSync(import.meta.dirname).filter((name) => /^generate-.*\.ts$/.test(name) && !APART.includes(name));
 if (generators.length === 0) throw new Error(`no generate-*.ts in ${import.meta.dirname}`);
 const failed = generators.filter((name) => {
   console.log(name);

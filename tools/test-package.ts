@@ -70,7 +70,8 @@ const contents = ({ files, folder }: Installed): void => {
     'bin/routedip-operator.mjs',
     'bin/kubectl-routedip.mjs',
     'dist/main.js',
-    'dist/composition/kubectl-routedip.js',
+    'dist/kubectl-routedip.js',
+    'dist/THIRD-PARTY-LICENSES',
     'dist/crds/floatingippools.yaml',
     'dist/crds/nodednsrecordsets.yaml',
     'dist/dashboard/index.html',
@@ -80,7 +81,7 @@ const contents = ({ files, folder }: Installed): void => {
   ]) {
     demand(files.includes(wanted), `${wanted} is not in the package`);
   }
-  const foreign = files.filter((path) => /(^|\/)(test|tests|demo|simulator|bench|tools)\/|\.(test\.[jt]s|ts|map|log)$/.test(path));
+  const foreign = files.filter((path) => /(^|\/)(test|tests|demo|simulator|bench|tools)\/|\.(test\.[jt]s|ts|log)$/.test(path));
   demand(foreign.length === 0, `the package holds what is not for its users: ${foreign.join(', ')}`);
   const telling = files.filter((path) => readFileSync(join(folder, path), 'utf8').includes(ROOT));
   demand(telling.length === 0, `these files name the folder they were built in: ${telling.join(', ')}`);
@@ -101,6 +102,8 @@ const helps = (installed: Installed): void => {
   demand(status === 0 && /run/.test(output), `routedip-operator --help ended with ${status}:\n${output}`);
   const plugin = command(installed, process.execPath, ['--help'], 'kubectl-routedip');
   demand(plugin.status === 0 && /status/.test(plugin.output), `kubectl-routedip --help ended with ${plugin.status}:\n${plugin.output}`);
+  const probe = command(installed, process.execPath, ['probe', '--help']);
+  demand(probe.status === 0 && /--clean/.test(probe.output), `routedip-operator probe --help ended with ${probe.status}:\n${probe.output}`);
   const wrong = command(installed, process.execPath, ['no-such-command']);
   demand(wrong.status !== 0, `an unknown command ended with 0:\n${wrong.output}`);
 };

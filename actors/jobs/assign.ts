@@ -1,9 +1,10 @@
 import { restMs } from '../../machines/backoff.ts';
-import type { ObservedAddress } from '../../machines/types.ts';
+import type { Address, ObservedAddress } from '../../machines/types.ts';
 import { Fenced, ProviderError } from '../errors.ts';
 import type { Json } from '../ports.ts';
-import { again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './body.ts';
+import { ASSIGN_STEPS, again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './body.ts';
 import { isLimited, isNotFound } from './reader.ts';
+import { inTheWay, type Vacating, vacate } from './vacate.ts';
 
 /** Where an assign stands. `sentAt` null while nothing of this job was sent. */
 interface Progress {
@@ -17,10 +18,18 @@ interface Progress {
   readonly cutOff: boolean;
   /** When the provider was found to say that its action is completed, ms since the epoch; null before. */
   readonly completedAt: number | null;
+  /** When the last look was made that found it under way, and when the next one is due, ms since the epoch; absent before. */
+  readonly lookedAt?: number;
+  readonly dueAt?: number;
+  /** What is being taken off the node; absent for nothing. */
+  readonly vacating?: Vacating | null;
+  readonly vacated?: Address;
 }
 
 /** While an earlier call may take effect, or others may still send one, the address is looked at this often. */
 const LONGEST_PAUSE_MS = 2000;
+/** A look that comes so much later than it was due has waited for something, ms. */
+const LATE_MS = 500;
 
 /** AssignRoutedIP, then FindRoutedIP until the provider shows the node as holder and the address unlocked. The address is the truth; an action only
  *  tells when it failed. Reads first when an earlier call may have got through. */
@@ -34,6 +43,7 @@ export const assign: JobBody<'assign'> = async (context) => {
     throw timedOut(context, progress);
   }
   if (progress.sentAt !== null) return confirm(context, progress);
+  if (progress.vacating) return makeRoom(context, progress, progress.vacating);
   const looksFirst = context.careful || input.looksFirst || input.inDoubtUntil !== null || context.rerun || context.progress !== null;
   if (!looksFirst) return send(context, progress);
   return resume(context, progress).catch((error) => {
@@ -54,15 +64,45 @@ const inDoubt = (error: unknown): unknown =>
     ? new ProviderError(error.kind, error.message, { cause: error, retryAfterMs: error.retryAfterMs ?? undefined, unknownOutcome: true })
     : error;
 
+/** Comes back when the action is likely to have ended. */
+function lookLater({ clock, reader, settings }: JobContext<'assign'>, progress: Progress): JobResult<'assign'> {
+  const { sentAt, polls } = progress;
+  const learnt = sentAt === null || settings.assignSteps ? null : reader.times.nextLook(clock.now() - sentAt);
+  const waitMs = learnt ?? pollStep(settings.assignSteps ?? ASSIGN_STEPS, polls);
+  return again(waitMs, asJson({ ...progress, dueAt: clock.now() + waitMs }));
+}
+
 async function send(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
-  const { input, provider, clock, settings } = context;
-  const action = await provider.assignRoutedIP(input.address, input.node.providerID, write(context, 'failover')).catch(async (error) => {
-    throw isNotFound(error) ? await missing(context, error) : error;
-  });
+  const { input, provider, clock } = context;
+  let action: string | null;
+  try {
+    action = await provider.assignRoutedIP(input.address, input.node.providerID, write(context, 'failover'));
+  } catch (error) {
+    if (isNotFound(error)) throw await missing(context, error);
+    const vacating = isInUse(error) ? await inTheWay(context).catch(() => null) : null;
+    if (vacating === null) throw error;
+    return again(0, asJson({ ...progress, vacating }));
+  }
   const sent = { ...progress, sentAt: clock.now(), action };
+  context.reader.watch(input.address);
   // Kept at once: whoever goes on after a crash confirms instead of sending again. Should it fail, `again` keeps it too, or the run counts as cut off.
   await context.keep(asJson(sent)).catch(() => undefined);
-  return again(pollStep(settings.pollSteps, 0), asJson(sent));
+  return lookLater(context, sent);
+}
+
+const isInUse = (error: unknown): boolean => error instanceof ProviderError && error.kind === 'NodeInUse';
+
+/** Nothing was sent for the address itself, which is looked at once more when there is room. */
+async function makeRoom(context: JobContext<'assign'>, progress: Progress, vacating: Vacating): Promise<JobResult<'assign'>> {
+  try {
+    const result = await vacate(context, vacating, (kept) => context.keep(asJson({ ...progress, vacating: kept })));
+    return result.kind === 'done'
+      ? again(0, asJson({ ...progress, vacating: null, vacated: vacating.address }))
+      : again(result.afterMs, asJson({ ...progress, vacating: { ...vacating, progress: result.progress } }));
+  } catch (error) {
+    if (isLimited(error)) return waitOut(error, { ...progress, vacating });
+    throw error;
+  }
 }
 
 /** The provider says "not found" of the address or of the machine behind the node: which of them, one read tells. */
@@ -81,7 +121,7 @@ async function missing(context: JobContext<'assign'>, cause: unknown): Promise<u
 async function resume(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
   const { input, provider, clock, settings } = context;
   const observed = await provider.findRoutedIP(input.address, read(context, 'failover'));
-  if (isThere(context, observed)) return done({ providerID: input.node.providerID });
+  if (isThere(context, observed)) return confirmed(context, progress);
   if (observed.locked) return again(pollStep(settings.pollSteps, progress.polls), asJson({ ...progress, polls: progress.polls + 1 }));
   if (observed.providerID !== null && observed.providerID !== input.holder) {
     const text = `assign ${input.address} to ${input.node.name}: it is on ${observed.providerID} by now`;
@@ -120,13 +160,18 @@ class ActionErrored extends ProviderError {}
 class MovedOn extends ProviderError {}
 
 async function look(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
-  const { input, reader, settings } = context;
-  const reading = await reader.read(input.address, progress.sentAt ?? 0, read(context, 'confirm'));
+  const { input, reader, clock, settings } = context;
+  const { sentAt } = progress;
+  const lookedAt = clock.now();
+  const reading = await reader.read(input.address, sentAt ?? 0, read(context, 'confirm'));
   if (reading.kind === 'later') return again(reading.afterMs, asJson(progress));
   const { observed } = reading;
   if (isThere(context, observed)) {
     reader.forget(input.address);
-    return done({ providerID: input.node.providerID });
+    // A look that had to wait tells nothing of how long the action took.
+    const isLate = Math.abs(lookedAt - (progress.dueAt ?? 0)) > LATE_MS;
+    if (sentAt !== null && !isLate) reader.times.note((progress.lookedAt ?? sentAt) - sentAt, lookedAt - sentAt);
+    return confirmed(context, progress);
   }
   const polls = progress.polls + 1;
   const completedAt = observed.locked ? null : await completionOf(context, progress, polls);
@@ -134,7 +179,7 @@ async function look(context: JobContext<'assign'>, progress: Progress): Promise<
     const where = observed.providerID === null ? 'attached to nothing' : `on ${observed.providerID}`;
     throw new MovedOn('Conflict', `assign ${input.address} to ${input.node.name}: it was there, and is ${where} by now`);
   }
-  return again(pollStep(settings.pollSteps, polls), asJson({ ...progress, polls, completedAt }));
+  return lookLater(context, { ...progress, polls, completedAt, lookedAt });
 }
 
 /** When the action was found to be completed; null while it is not known to be. @throws ActionErrored */
@@ -155,6 +200,9 @@ async function completionOf(context: JobContext<'assign'>, progress: Progress, p
 /** After 3, 6, 12, 24 … looks: an address of a provider that shows no locks looks unlocked all the time while its action goes on. */
 const asksForAction = (polls: number): boolean => Number.isInteger(Math.log2(polls / 3));
 
+const confirmed = ({ input }: JobContext<'assign'>, { vacated }: Progress): JobResult<'assign'> =>
+  done({ providerID: input.node.providerID, ...(vacated && { vacated }) });
+
 const isThere = ({ input }: JobContext<'assign'>, observed: ObservedAddress): boolean =>
   observed.providerID === input.node.providerID && !observed.locked;
 
@@ -168,7 +216,7 @@ const timedOut = ({ input, settings }: JobContext<'assign'>, progress: Progress)
     },
   );
 
-const asJson = (progress: Progress): Json => ({ ...progress });
+const asJson = (progress: Progress): Json => ({ ...progress }) as unknown as Json;
 
 function readProgress(progress: Json): Progress | null {
   return progress === null ? null : (progress as unknown as Progress);

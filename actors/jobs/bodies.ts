@@ -13,6 +13,7 @@ import { findNodes } from './find-nodes.ts';
 import { findFirewall, openFirewall, prune } from './firewall.ts';
 import { ensureRecords } from './records.ts';
 import { release } from './release.ts';
+import { unassign } from './unassign.ts';
 
 /** Marks the node as a holder, in one try. The mark keeps Pods away, it does not make the address serve: a failover does not wait for one that cannot be put
  *  on, and what is missing is put on with the marks of all holders. */
@@ -57,6 +58,7 @@ export const jobBodies: JobBodies = {
   elect,
   findNodes,
   assign,
+  unassign,
   intendCreate,
   create,
   reconcileCreate,

@@ -8,8 +8,10 @@ import type { AddressReader } from './reader.ts';
 
 /** Figures of the jobs; all in ms. */
 export interface JobSettings {
-  /** When to look again after an assign was accepted: counted from the acceptance, the last step repeats. */
+  /** When to look again after a call was accepted: counted from the acceptance, the last step repeats. */
   readonly pollSteps: readonly number[];
+  /** The same of an assign; null for looks that come when it is likely to have ended. */
+  readonly assignSteps: readonly number[] | null;
   /** How long an assign, a confirmation or a lock may take before the job gives up. */
   readonly assignTimeoutMs: number;
   readonly findTimeoutMs: number;
@@ -19,6 +21,8 @@ export interface JobSettings {
 
 /** Every 150 ms until 1.2 s, then 500, 1000, 2000 ms …: short actions are seen at once, long ones cost few calls. */
 export const POLL_STEPS: readonly number[] = [150, 150, 150, 150, 150, 150, 150, 150, 500, 1000, 2000];
+/** Of an assign, as long as too little is known of how long they take: about a quarter of the time so far. */
+export const ASSIGN_STEPS: readonly number[] = [200, 250, 300, 300, 350, 400, 500, 600, 700, 900, 1100, 1400, 1700, 2000];
 
 export interface JobContext<N extends JobName> {
   /** The command that is carried out: the same however often it is run. */
@@ -53,6 +57,8 @@ export interface JobContext<N extends JobName> {
   readonly prepaid?: Prepaid;
   /** Addresses that other objects list, ask for or have got, as they are now; none, when absent. @throws ProviderError InProgress while one is being made for another object */
   readonly named?: () => Promise<ReadonlySet<string>>;
+  /** Addresses that any object lists, asks for or has got, as they are now; null where nobody can tell. */
+  readonly listed?: () => Promise<ReadonlySet<string> | null>;
   /** Whether the class of a RoutedIP that is deleted says by now that this address of it stays; no, when absent. */
   readonly retains?: (address: Address) => boolean;
   readonly clock: Clock;

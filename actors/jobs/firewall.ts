@@ -1,4 +1,4 @@
-import { isPendingOn } from '../../machines/firewall-claims.ts';
+import { pendingAmong } from '../../machines/firewall-claims.ts';
 import type { FirewallFound, FirewallInput, FirewallOwned, FirewallRefused } from '../../machines/jobs.ts';
 import { parsePort, portText } from '../../machines/port.ts';
 import type { ProviderID } from '../../machines/types.ts';
@@ -14,8 +14,8 @@ const READ_SINGLY = 2;
 
 /** FindRoutedIPFirewall. @throws ProviderError NotFound */
 export const findFirewall: JobBody<'findFirewall'> = async (context) => {
-  const { ports, nodes, pending, pendingOn, freeRules } = await found(context);
-  return done({ ports, nodes, pending, ...(pendingOn && { pendingOn }), freeRules });
+  const { ports, nodes, pending, pendingOn, failed, freeRules } = await found(context);
+  return done({ ports, nodes, pending, ...(pendingOn && { pendingOn }), ...(failed && { failed }), freeRules });
 };
 
 /** Where an opening stands. */
@@ -28,9 +28,12 @@ interface Opening {
   readonly rerun?: boolean;
 }
 
+/** So many looks in quick succession show the changes of a provider that is well; whoever has to wait longer does not keep others from the firewall. */
+const QUICK_LOOKS = 9;
+
 const NOTHING_REFUSED: FirewallRefused = { ports: [], nodes: [], why: '' };
 
-/** AddRoutedIPFirewallPort, AddRoutedIPFirewallNode for what is missing, then waits until the changes are applied. Ports before nodes: a node that comes
+/** AddRoutedIPFirewallPort, AddRoutedIPFirewallNode for what is missing, then waits a moment for the changes to be applied where they are waited for. Ports before nodes: a node that comes
  *  in finds its ports open. What the provider does not take keeps nothing else out: one address's rule too many is no other address's trouble. A node whose
  *  machine is gone is left out: an address that leaves it, or one that is still to hear of it, keeps no other waiting. */
 export const openFirewall: JobBody<'openFirewall'> = async (context) => {
@@ -52,10 +55,12 @@ export const openFirewall: JobBody<'openFirewall'> = async (context) => {
   );
   if ('gone' in nodes) return again(0, { polls, refused: { ...before, ports: left, why }, gone: [...gone, ...nodes.gone], rerun });
   const refused = { ports: left, nodes: [...before.nodes, ...nodes.refused], why: ports.why ?? nodes.why ?? before.why };
-  if (missing.length + absent.length > 0 || isPendingOn(present, nodesFor(input, left)))
+  const pendingOn = pendingAmong(present, input.waitsFor ?? wantedNodes(input));
+  if (missing.length + absent.length > 0 || (pendingOn.length > 0 && polls < QUICK_LOOKS))
     return again(pollStep(context.settings.pollSteps, polls), { polls: polls + 1, refused: { ...refused }, gone, rerun });
   const isWhole = refused.ports.length + refused.nodes.length === 0;
-  return done({ owned: input.owned, deferred: null, ...(!isWhole && { refused }), ...(rerun && { rerun }) });
+  const waits = pendingOn.length > 0 && { pendingOn };
+  return done({ owned: input.owned, deferred: null, ...(!isWhole && { refused }), ...waits, ...(rerun && { rerun }) });
 };
 
 const openingIn = (progress: Json): Opening =>

@@ -3,22 +3,25 @@ import type { Address, Family, ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { Call, Provider, Purpose } from '../ports/provider.ts';
 import type { Clock } from '../ports.ts';
+import { type ActionTimes, actionTimes } from './action-times.ts';
 
 /** What the provider reports, or after how many ms to ask again. */
 export type Reading =
   | { readonly kind: 'observed'; readonly observed: ObservedAddress }
   | { readonly kind: 'later'; readonly afterMs: number };
 
-/** Reads addresses for jobs that wait for a change. Few waiting ones are read one by one; from three on they share list calls, which come the less often
- *  the more they cost. */
+/** Reads addresses for jobs that wait for a change. One that waits alone is read by itself; several share lists, which come the less often the more they cost. */
 export interface AddressReader {
   /** What the provider reports, read after `since` (ms since the epoch) and not shown for this address before; or when the next list is due, when there
    *  is no such news yet. @throws ProviderError NotFound | RateLimited … */
   read(address: Address, since: number, call: Call): Promise<Reading>;
+  /** The address is waited for from now on, and read for the first time later. */
+  watch(address: Address): void;
   /** The address is no longer waited for. */
   forget(address: Address): void;
   /** For the next `ms` calls wait for the request budget: what is left of it is not for lists in quick succession. */
   spare(ms: number): void;
+  readonly times: ActionTimes;
 }
 
 export interface ReaderOptions {
@@ -28,13 +31,11 @@ export interface ReaderOptions {
   readonly stepMs: number;
 }
 
-/** From so many waiting addresses on a list is cheaper than single reads. */
-const SHARE_FROM = 3;
 /** From so many on they wait for each other: their assigns come at different times, and each would ask for lists of its own for a second. */
 const MANY = 10;
 const PAGE = 200;
-/** Lists for many, and long ones, are read at most this often a page, ms: 30 calls a minute. */
-const MS_PER_PAGE = 2_000;
+/** Between lists for many, or of several pages, ms for each page: the longer the first of them has waited the longer, and as long as it may be where the budget is short. */
+const MS_PER_PAGE = { shortest: 300, ofWaited: 1 / 3, longest: 2_000 };
 /** A job that does not come back this long after it was expected has ended some other way, ms. */
 const STALE_MS = 10_000;
 
@@ -42,7 +43,9 @@ const STALE_MS = 10_000;
 export function addressReader(options: ReaderOptions): AddressReader {
   const readers = { 4: readerOf(4, options), 6: readerOf(6, options) };
   return {
+    times: actionTimes(),
     read: (address, since, call) => readers[familyOf(address)].read(address, since, call),
+    watch: (address) => readers[familyOf(address)].watch(address),
     forget: (address) => readers[familyOf(address)].forget(address),
     spare: (ms) => {
       for (const reader of Object.values(readers)) reader.spare(ms);
@@ -61,12 +64,13 @@ interface Listing {
 
 /** Monotonic times, ms. */
 interface Waiting {
+  readonly since: number;
   /** When what the address was last shown was asked for. */
   readonly shownAt: number;
   readonly expectedAt: number;
 }
 
-function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): AddressReader {
+function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): Omit<AddressReader, 'times'> {
   const waiting = new Map<Address, Waiting>();
   let listing: Listing | null = null;
   let pages = 1;
@@ -74,13 +78,17 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): A
   let limitedUntil = Number.NEGATIVE_INFINITY;
 
   const spacing = (): number => {
-    const isSparing = pages > 1 || waiting.size >= MANY || clock.monotonic() < sparingUntil;
+    const now = clock.monotonic();
+    const { shortest, ofWaited, longest } = MS_PER_PAGE;
+    if (now < sparingUntil) return pages * longest;
     // Jobs come back at different moments of a step: with one list a step they would wait for it as long as for the step itself.
-    return isSparing ? pages * MS_PER_PAGE : stepMs / 3;
+    if (pages === 1 && waiting.size < MANY) return stepMs / 3;
+    const waited = now - Math.min(...[...waiting.values()].map(({ since }) => since));
+    return pages * Math.min(longest, Math.max(shortest, waited * ofWaited));
   };
   const expect = (address: Address, shownAt: number, inMs: number): void => {
     const now = clock.monotonic();
-    waiting.set(address, { shownAt, expectedAt: now + inMs });
+    waiting.set(address, { since: waiting.get(address)?.since ?? now, shownAt, expectedAt: now + inMs });
     for (const [other, { expectedAt }] of waiting) if (now - expectedAt > STALE_MS) waiting.delete(other);
   };
   // Made for all that wait: it has no owner.
@@ -94,7 +102,7 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): A
       started.failed = true;
       if (!isLimited(error)) return;
       // It was not sent, or not whole: the next one need not keep its distance.
-      limitedUntil = clock.monotonic() + (error.retryAfterMs ?? MS_PER_PAGE);
+      limitedUntil = clock.monotonic() + (error.retryAfterMs ?? MS_PER_PAGE.longest);
       if (listing === started) listing = null;
     });
     return started;
@@ -117,7 +125,8 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): A
       const now = clock.monotonic();
       const shownAt = waiting.get(address)?.shownAt ?? Number.NEGATIVE_INFINITY;
       expect(address, shownAt, spacing());
-      if (waiting.size < SHARE_FROM) {
+      // Single reads cost no more than a list.
+      if (waiting.size <= pages) {
         expect(address, now, stepMs);
         return { kind: 'observed', observed: await provider.findRoutedIP(address, call) };
       }
@@ -136,6 +145,7 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): A
       // A list may lag behind: absence counts only after a read of the address itself.
       return { kind: 'observed', observed: observed ?? (await provider.findRoutedIP(address, call)) };
     },
+    watch: (address) => expect(address, Number.NEGATIVE_INFINITY, stepMs),
     forget: (address) => void waiting.delete(address),
     spare: (ms) => {
       sparingUntil = Math.max(sparingUntil, clock.monotonic() + ms);

@@ -24,9 +24,10 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
   },
 
   publishVip: async (context) => {
-    const { service, address, seen } = context.input;
+    const { service, address, seen, repairs } = context.input;
     if (address === null) await requireUsurped(context);
-    return done({ uid: service.uid, address, seen, changed: await context.vips.publish(service, address, context.fence) });
+    const changed = await context.vips.publish(service, address, context.fence);
+    return done({ uid: service.uid, address, seen, changed, ...(repairs && { repairs }) });
   },
 
   freeVips: async (context) => {
@@ -49,8 +50,16 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
     if (!isThere && promised.length > 0) return done({ kept: true, freed: [] });
     const ips = context.input.ips.filter((ip) => !promised.includes(ip));
     const freed = await freeAll({ ...context, input: { ...context.input, ips } }, found);
-    if (isThere) await context.vips.unguard(service, context.fence);
+    const { vips, fence } = context;
+    if (found?.contended !== undefined && isSame(found, service)) await unlessGone(vips.contend(found.ref, null, fence));
+    if (isThere) await vips.unguard(service, fence);
     return done({ kept: false, freed });
+  },
+
+  markVip: async ({ input: { service, message, letsGo }, vips, fence }) => {
+    await vips.contend(service, message, fence);
+    if (letsGo) await vips.unguard(service, fence);
+    return done({ uid: service.uid, message, letsGo });
   },
 
   lookVip: async (context) => done({ wanting: isNeeded(await ownerNow(context), context.input.service) }),
@@ -95,8 +104,8 @@ async function requireUsurped({ input: { service }, vips, virtualIPs }: VipJobCo
 async function freeAll({ input: { service, ips, clears }, vips, fence }: Freeing, found: VipService | null): Promise<readonly string[]> {
   const isFormer = found !== null && !isSame(found, service);
   const ours = ips.filter((ip) => !(isFormer && isOwnedBy(ip, found.ref)));
-  // With our finalizer on a Service that wants no address of ours, all that it lists is what we wrote.
-  const isLeft = found?.guarded && !isWanting(found, service);
+  // With our finalizer on a Service that wants no address of ours, all that it lists is what we wrote, unless we say that it is somebody else's.
+  const isLeft = found?.guarded && found.contended === undefined && !isWanting(found, service);
   const listed = isFormer ? undefined : found?.ingress.find(({ ip }) => isLeft || ours.some(({ address }) => address === ip));
   if (found && listed) {
     if (!clears) throw new ProviderError('Conflict', `Service ${placeOf(service)} lists ${listed.ip} still`);

@@ -58,6 +58,8 @@ export interface Firewall {
   readonly pending: boolean;
   /** The only machines on which they are not; absent where nobody tells. */
   readonly pendingOn?: readonly ProviderID[];
+  /** The provider says that it failed to apply some of them; absent for no. */
+  readonly failed?: true;
   /** Rules that no text of a port says: outbound ones, ranges, other protocols. */
   readonly otherRules: number;
   /** How many rules it takes still. */

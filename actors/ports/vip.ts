@@ -39,6 +39,9 @@ export interface VipWriter extends GroupAddresses {
   /** The ingress of the Service's status is exactly this address, or empty. Answers whether anything had to be written. @throws ProviderError NotFound when it is gone, Conflict when
    *  it is to get an address while it is being deleted: that may be freed, and given to another one, by now */
   publish(service: ObjectRef, address: Address | null, fence: Fence): Promise<boolean>;
+  /** Our condition that somebody else serves the Service stands in its status with this message, or, for null, not at all; servers that keep no conditions of Services
+   *  keep none. @throws ProviderError NotFound when it is gone */
+  contend(service: ObjectRef, message: string | null, fence: Fence): Promise<void>;
   /** The IP bears the label of this IPGroup, if it is still that object; one that is gone, or somebody else's by now, is left alone. */
   regroup(ip: ReservedIP, group: string, fence: Fence): Promise<void>;
   /** Our finalizer stands on the Service no more; one that is gone counts as done. */

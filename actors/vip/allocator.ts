@@ -136,6 +136,11 @@ export class Allocator {
     return this.#groups.figures(group);
   }
 
+  /** Whether a group that addresses are taken from has it in its segment, or an IP of it stands. */
+  knows(address: Address): boolean {
+    return this.#taken.has(address) || this.#groups.around(address).length > 0;
+  }
+
   /** Of each group that overlaps others: the names of these, ascending. */
   overlaps(): ReadonlyMap<string, readonly string[]> {
     return this.#groups.overlaps();

@@ -1,4 +1,5 @@
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { CONTENDED } from '../../machines/vip.ts';
 import type { VipContext, VipRefusal } from '../../machines/vip-service.ts';
 import type { ClusterEvent, ClusterWriter } from '../ports/cluster.ts';
 import type { Observer, Transition } from '../ports/observers.ts';
@@ -7,13 +8,18 @@ import type { Observer, Transition } from '../ports/observers.ts';
 export class VipAnnouncer implements Observer {
   readonly #writer: Pick<ClusterWriter, 'announce'>;
 
-  constructor(writer: Pick<ClusterWriter, 'announce'>) {
+  readonly #contendedChanged: () => void;
+
+  /** `contendedChanged` is called when a Service is left to somebody else, and when it is not any more. */
+  constructor(writer: Pick<ClusterWriter, 'announce'>, contendedChanged: () => void) {
     this.#writer = writer;
+    this.#contendedChanged = contendedChanged;
   }
 
   turnSaved({ transitions }: Parameters<Observer['turnSaved']>[0]): void {
     for (const transition of transitions) {
       if (transition.chart !== 'vip-service') continue;
+      if (contextOf(transition.before)?.contention?.message !== contextOf(transition.after)?.contention?.message) this.#contendedChanged();
       const { ref } = contextOf(transition.after) ?? contextOf(transition.before) ?? {};
       if (ref) this.#tell(ref, eventsOf(transition));
     }
@@ -22,7 +28,8 @@ export class VipAnnouncer implements Observer {
   /** Says again why the Service has no address when that is still as it was saved: it may never have reached the server, or was long ago. What the server has,
    *  the writer does not repeat; what is new is told once it is saved. */
   stands(saved: VipContext | undefined, refusal: VipRefusal | null): void {
-    if (saved && saved.refusal?.message === refusal?.message) this.#tell(saved.ref, [...refused(null, saved), ...failed(null, saved)]);
+    if (saved && saved.refusal?.message === refusal?.message)
+      this.#tell(saved.ref, [...refused(null, saved), ...failed(null, saved), ...contended(null, saved)]);
   }
 
   #tell(ref: ObjectRef, events: readonly ClusterEvent[]): void {
@@ -34,7 +41,7 @@ const contextOf = (record: Transition['before']): VipContext | null => (record ?
 
 function eventsOf({ events, before, after }: Transition): readonly ClusterEvent[] {
   const [was, is] = [contextOf(before), contextOf(after)];
-  return [...allocated(events, is), ...released(before, was, is), ...refused(was, is), ...failed(was, is)];
+  return [...allocated(events, is), ...released(before, was, is), ...refused(was, is), ...failed(was, is), ...contended(was, is)];
 }
 
 /** Only of what we have just published: a Service that is found as it is to be is told nothing. */
@@ -70,6 +77,13 @@ function failed(was: VipContext | null, is: VipContext | null): readonly Cluster
       message: `an error occurred while allocating IP: ${failure.message}`,
     },
   ];
+}
+
+/** Once as it begins. */
+function contended(was: VipContext | null, is: VipContext | null): readonly ClusterEvent[] {
+  const message = is?.contention?.message;
+  if (!message || message === was?.contention?.message) return [];
+  return [{ type: 'Warning', reason: CONTENDED, action: 'Allocate', message }];
 }
 
 const normal = (reason: string, action: string, message: string): ClusterEvent => ({ type: 'Normal', reason, action, message });

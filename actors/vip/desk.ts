@@ -8,13 +8,16 @@ import type { ServiceObserved, VipContext, VipRefusal, VipTarget } from '../../m
 import type { VirtualIP } from '../../machines/virtual-ip.ts';
 import { isPromised, isReceiving, mayNeed } from '../../machines/virtual-ip-promised.ts';
 import type { Cells } from '../cells.ts';
-import { isRoutedIP } from '../pools.ts';
+import { isRoutedIP } from '../object-ids.ts';
 import { type Namespaces, NO_NAMESPACES } from '../ports/namespaces.ts';
 import { Allocator } from './allocator.ts';
 import type { VipAnnouncer } from './announcer.ts';
+import { contendedByGroup } from './contended-services.ts';
 import type { GroupView } from './group-projector.ts';
 import { formerVirtualIPActor, isVip, isVirtualIP, type ObservedVips, ownerActor, vipActor, virtualIPActor } from './observed.ts';
 import { GroupOpenness } from './openness.ts';
+import { otherWriting } from './other-writing.ts';
+import { asWritten, best, ofItsOwn, targetOf } from './own-addresses.ts';
 import { RoutedDesk, type RoutedIPOf, routedActor } from './routed-desk.ts';
 import type { VirtualIPDesk } from './virtual-ip-desk.ts';
 
@@ -114,8 +117,8 @@ export class VipDesk {
     else this.#allocator.removeGroup(name);
     const hadNone = this.#hadNone;
     this.#hadNone = this.#seen.groups.size === 0;
-    // With the first group begins the work for Services that were left to others.
-    if (hadNone && !this.#hadNone) this.#refreshByNeed();
+    // With the first group begins the work for Services that were left to others, and with the last one it ends.
+    if (hadNone !== this.#hadNone) this.#refreshByNeed();
     const selector = this.#openness.selectorOf(name);
     if (selector !== (this.#selectors.get(name) ?? '""')) this.namespaceChanged(null);
     this.#selectors.set(name, selector);
@@ -173,6 +176,11 @@ export class VipDesk {
     });
   }
 
+  /** The Services that are left to somebody else, by the group whose address they have, or would get. */
+  contended(): ReadonlyMap<string, readonly string[]> {
+    return contendedByGroup(this.#seen, this.#openness, (key) => this.#savedOf(key));
+  }
+
   /** The actor has ended: nothing was left of what it was for. Another one may have the name of that. */
   gone(key: ActorId, uid: string | null): void {
     if (isVirtualIP(key)) {
@@ -224,23 +232,31 @@ export class VipDesk {
 
   #refresh(key: ActorId): void {
     for (const ip of this.#seen.ownedBy(key)) this.#allocator.take(ip.address, this.#holderOf(ip), ip.group);
-    const service = this.#seen.services.get(key) ?? null;
-    const owned = this.#ownedBy(key, service ?? undefined);
-    const chosen = this.#choose(key, service, owned);
+    const fact = this.#factOf(key);
+    const { service, owned } = fact;
     const ref = service?.ref ?? refOf(owned);
-    const usurps = this.#seen.usurps(key) && !(service && this.#isReceiving(service));
-    const fact: Fact = { type: 'SERVICE_OBSERVED', service, owned, ...chosen, usurps };
     const text = JSON.stringify(fact);
     if (!this.#cells.all.has(key)) {
       if (this.#ended.get(key) === text) return;
       this.#ended.delete(key);
-      if (!ref || (service && owned.length === 0 && !service.guarded && (!isWanting(service) || this.#isOthers(service, owned)))) return;
+      if (!ref || (service && !fact.usurps && this.#isNothingToUs(service, owned))) return;
       this.#cells.begin('vip-service', key, { id: key, ref });
     }
     if (this.#told.get(key) === text) return;
     this.#told.set(key, text);
     this.#cells.tell(key, fact);
-    this.#announcer.stands(this.#savedOf(key), chosen.refusal);
+    this.#announcer.stands(this.#savedOf(key), fact.refusal);
+  }
+
+  #factOf(key: ActorId): Fact {
+    const seen = this.#seen.services.get(key) ?? null;
+    const owned = this.#ownedBy(key, seen ?? undefined);
+    const usurps = this.#seen.usurps(key) && !(seen && this.#isReceiving(seen));
+    // Without a group there is nobody to whom it would be left: once it does not say so any more it is nothing to us.
+    const isOthers = seen !== null && isWanting(seen) && !usurps && this.#isOthers(seen, owned);
+    const service = isOthers && seen.contended === undefined ? null : seen;
+    const other = service && !isOthers ? this.#otherWriting(service) : {};
+    return { type: 'SERVICE_OBSERVED', service, owned, ...this.#choose(key, service, owned), usurps, ...other };
   }
 
   #savedOf(key: ActorId): VipContext | undefined {
@@ -256,7 +272,7 @@ export class VipDesk {
     const left = saved ? asWritten(owned, saved).filter(({ uid }) => !this.#isBeingFreed(key, saved, uid)) : owned;
     const own = ofItsOwn(left, service);
     const current = best(own, service);
-    if (this.#isOthers(service, own)) {
+    if (this.#isLeft(service, own)) {
       this.#allocator.withdraw(key);
       return { target: null, refusal: null };
     }
@@ -288,6 +304,21 @@ export class VipDesk {
   /** It has an address, which is not ours, and there is nothing to give: a cloud's load balancer serves it, in a cluster where only the definitions were installed. */
   #isOthers({ guarded, ingress }: VipService, own: readonly ReservedIP[]): boolean {
     return this.#seen.groups.size === 0 && own.length === 0 && !guarded && ingress.length > 0;
+  }
+
+  /** It has an address from somebody else, and never had one of ours: nothing is chosen for it. */
+  #isLeft(service: VipService, own: readonly ReservedIP[]): boolean {
+    return this.#isOthers(service, own) || (own.length === 0 && this.#otherWriting(service).foreign === true);
+  }
+
+  #otherWriting(service: VipService): ReturnType<typeof otherWriting> {
+    return otherWriting(service, (address) => this.#allocator.knows(address));
+  }
+
+  /** There is nothing of ours on it, and nothing to be done for it. */
+  #isNothingToUs(service: VipService, owned: readonly ReservedIP[]): boolean {
+    const isBare = owned.length === 0 && !service.guarded && service.contended === undefined;
+    return isBare && (!isWanting(service) || this.#isOthers(service, owned));
   }
 
   /** It gets its address from a VirtualIP, which is not seen as its own yet: no other one is reserved for it meanwhile. */
@@ -346,24 +377,6 @@ const isWanting = ({ wanting, deleting }: VipService): boolean => wanting && !de
 const wishOf = (service: VipService): VipWish | null => {
   const request = isWanting(service) ? requestOf(service) : null;
   return request?.kind === 'wish' ? request : null;
-};
-
-/** Without those of a former Service of that name. */
-const ofItsOwn = (owned: readonly ReservedIP[], { ref }: VipService): readonly ReservedIP[] =>
-  owned.filter(({ owner }) => owner?.uid === null || owner?.uid === ref.uid);
-
-/** With what we have just reserved, and without what we have just freed. */
-const asWritten = (owned: readonly ReservedIP[], { late: { freed, reserved } }: VipContext): readonly ReservedIP[] => {
-  const left = owned.filter(({ uid }) => !freed.includes(uid));
-  return [...left, ...reserved.filter(({ uid }) => !left.some((ip) => ip.uid === uid))];
-};
-
-const targetOf = ({ address, group }: ReservedIP): VipTarget => ({ address, group: group ?? '' });
-
-/** The one that it lists, else the first. */
-const best = (own: readonly ReservedIP[], { ingress }: VipService): VipTarget | null => {
-  const found = own.find(({ address }) => ingress.some(({ ip }) => ip === address)) ?? own[0];
-  return found ? targetOf(found) : null;
 };
 
 const plain = ({ reason, message }: VipRefusal): VipRefusal => ({ reason, message });

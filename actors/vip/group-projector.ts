@@ -1,8 +1,9 @@
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { InvalidGroup, ParsedGroup } from '../../machines/segment.ts';
+import { shortList } from '../../machines/several.ts';
 import { withStalled } from '../../machines/stalled.ts';
 import type { Condition } from '../../machines/types.ts';
-import type { IPGroupObject } from '../../machines/vip.ts';
+import { CONTENDED, type IPGroupObject } from '../../machines/vip.ts';
 import { coalesced } from '../coalesced.ts';
 import type { ClusterEvent, ClusterWriter } from '../ports/cluster.ts';
 import type { Clock } from '../ports.ts';
@@ -23,6 +24,8 @@ export interface GroupProjectorPorts {
   readonly clock: Clock;
   /** Empty while this process does not lead. */
   readonly groups: () => readonly GroupView[];
+  /** By group the Services that are left to somebody else, who writes their ingress; nothing of groups without any. */
+  readonly contended: () => ReadonlyMap<string, readonly string[]>;
 }
 
 /** Allocations of this time are shown as one: counts are for people, and a write for each would cost as much as the allocations. */
@@ -49,7 +52,8 @@ export class GroupProjector {
 
   #showAll(): void {
     const views = this.#ports.groups();
-    for (const view of views) if (!view.object.deleting) this.#show(view);
+    const contended = this.#ports.contended();
+    for (const view of views) if (!view.object.deleting) this.#show(view, contended.get(view.object.ref.name) ?? []);
     const present = new Set(views.map(({ object }) => object.ref.uid));
     for (const [uid, { ref }] of this.#told) {
       if (present.has(uid)) continue;
@@ -58,21 +62,39 @@ export class GroupProjector {
     }
   }
 
-  #show(view: GroupView): void {
+  #show(view: GroupView, contended: readonly string[]): void {
     const { ref, generation } = view.object;
-    const events = eventsOf(view);
+    const events = [...eventsOf(view), ...(contended.length > 0 ? [CONTENDED_EVENT] : [])];
     const before = this.#told.get(ref.uid)?.messages ?? [];
     this.#told.set(ref.uid, { ref, messages: events.map(({ message }) => message) });
     this.#ports.writer.project({
       ref,
       generation,
       status: { ...countsOf(view.figures), observedGeneration: generation },
-      conditions: withStalled([readyOf(view)]),
+      conditions: [...withStalled([readyOf(view)]), ...contendedOf(contended)],
       annotated: {},
       addresses: [],
       events: events.filter(({ message }) => !before.includes(message)),
     });
   }
+}
+
+/** The same however many there are: they may come and go as often as their owners like. */
+const CONTENDED_EVENT: ClusterEvent = {
+  type: 'Warning',
+  reason: CONTENDED,
+  action: 'Check',
+  message: 'somebody else serves Services, too, that would get its addresses: its condition Contended names them',
+};
+
+/** So many Services a condition names. */
+const NAMED = 3;
+
+function contendedOf(services: readonly string[]): readonly Condition[] {
+  if (services.length === 0) return [];
+  const [noun, verb] = services.length === 1 ? ['Service', 'is'] : ['Services', 'are'];
+  const message = `${services.length} ${noun} ${verb} left to somebody else, who writes the ingress: ${shortList(services, NAMED)}`;
+  return [{ type: CONTENDED, status: 'True', reason: CONTENDED, message }];
 }
 
 const countsOf = (figures: GroupFigures | null): Readonly<Record<string, number>> => ({

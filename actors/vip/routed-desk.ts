@@ -5,7 +5,7 @@ import { parseGroup } from '../../machines/segment.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { type GroupOffer, ipNameOf, isHeldBy, isKeptFor, type ReservedIP } from '../../machines/vip.ts';
 import type { Cells } from '../cells.ts';
-import { actorOf, isRoutedIP } from '../pools.ts';
+import { actorOf, isRoutedIP } from '../object-ids.ts';
 import { poolContextIn } from '../view.ts';
 import type { Allocator } from './allocator.ts';
 import { type ObservedVips, ownerActor } from './observed.ts';

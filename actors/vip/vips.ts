@@ -61,12 +61,12 @@ export class Vips {
     this.#ports = ports;
     const { kinds, writer: events, desk } = ports;
     const groups = () => desk()?.groups() ?? [];
-    this.#groups = new GroupProjector({ ...ports, groups });
+    this.#groups = new GroupProjector({ ...ports, groups, contended: () => desk()?.contended() ?? new Map() });
     this.#labels = kinds ? new Regrouping({ ...ports, seen: this.#seen, writer: kinds.writer, groups }) : null;
     const virtualIPs = kinds?.virtualIPs;
     const contextOf = (key: string) => desk()?.virtualIPs?.contextOf(key) ?? null;
     this.#projector = virtualIPs ? new VirtualIPProjector({ ...ports, writer: virtualIPs.writer, events, contextOf }) : null;
-    this.#announcer = new VipAnnouncer(events);
+    this.#announcer = new VipAnnouncer(events, this.#groups.request);
     this.#unshown = kinds ? new UnshownWrites({ ...ports, seen: this.#seen, source: kinds.source }) : null;
     this.observers = [this.#announcer, this.#unshown, this.#projector].filter((observer) => observer !== null);
   }

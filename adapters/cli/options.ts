@@ -19,6 +19,7 @@ export interface Options {
   readonly webhookService?: string;
   readonly webhookUrl?: string;
   readonly loadBalancerClass?: string;
+  readonly loadBalancerClassOnly: boolean;
   /** Of another allocator of IPGroups: nothing is done for Services while that one holds it. */
   readonly vipLease?: { readonly namespace: string; readonly name: string };
   readonly leaderElect: boolean;
@@ -152,7 +153,7 @@ export function parseCommandLine(
   const unused = options.jobs === 'memory' && env.REDIS_URL ? ['REDIS_URL is set, and is not used: --jobs=memory goes without Redis'] : [];
   return {
     options: { ...(interval !== null && { resyncInterval: interval }), ...options },
-    environment: environment(env, [...warnings, ...unused]),
+    environment: environmentOf(env, [...warnings, ...unused]),
   };
 }
 
@@ -190,6 +191,10 @@ function flags(): Option[] {
     new Option('--webhook-service <name>', 'Service in front of the webhook, [namespace/]name'),
     new Option('--webhook-url <url>', 'URL at which the API server calls the webhook, instead of a Service'),
     new Option('--load-balancer-class <name>', 'loadBalancerClass to serve besides Services without a class (default: none)'),
+    new Option(
+      '--load-balancer-class-only',
+      'serve Services without a class only if they ask for an address of an IPGroup, or have one',
+    ).default(false),
     new Option(
       '--vip-lease <namespace/name>',
       'Lease of another IPGroup allocator; Services are left alone while it is held (default: none)',
@@ -243,8 +248,11 @@ function flags(): Option[] {
     count('--rate-limit-per-hour', 'request budget per DigitalOcean token and hour (default 5000)'),
     table('--backoff-fast', 'delays between retries of transient errors (default 1s,1s,5s,5s,10s,10s,10s,1m,1m,1m,1m,1m,5m)'),
     table('--backoff-slow', 'delays between retries of errors that a person has to fix (default 1m,5m,10m)'),
-    table('--poll-steps', 'delays between polls of a running assignment (default eight times 150ms, then 500ms,1s,2s)'),
-    duration('--verify-interval', 'interval between verifications of all addresses, and of all records of a zone (default 5m)'),
+    table('--poll-steps', 'delays between polls of a running assignment (default: learnt from how long assignments take)'),
+    duration(
+      '--verify-interval',
+      'interval between verifications of all addresses, and of all records of a zone (default 5m); addresses moved by hand are looked for five times as often, once a minute at most',
+    ),
     duration('--resync-interval', 'interval between resyncs of all observed objects (default 1m)'),
     duration('--call-deadline', 'deadline of a provider call (default 15s)'),
     duration('--leader-elect-lease-duration', 'duration of the leader Lease').default(15_000, '15s'),
@@ -273,7 +281,8 @@ function renamed(option: Option): Option {
   return option;
 }
 
-const checked =
+/** As commander wants what reads a value: whatever it throws is wrong use. */
+export const checked =
   <T>(parse: (text: string) => T) =>
   (text: string): T => {
     try {
@@ -329,7 +338,8 @@ function positive(text: string): number {
   return value;
 }
 
-const environment = (env: NodeJS.ProcessEnv, warnings: readonly string[]): Environment => ({
+/** `warnings` are its own. */
+export const environmentOf = (env: NodeJS.ProcessEnv, warnings: readonly string[] = []): Environment => ({
   redis: {
     url: env.REDIS_URL?.trim() || 'redis://127.0.0.1:6379',
     username: tokenIn(env.REDIS_USERNAME),

@@ -5,6 +5,7 @@ import type { Address, ObservedAddress, ProviderID } from '../../machines/types.
 import { fields, unreadable } from '../http/read.ts';
 import { type AddressCalls, ApiRefusal, type RequestLayer, reservedIPCalls } from './gaps.ts';
 import { CutList } from './paging.ts';
+import { unassignedOfPrefix } from './prefixes.ts';
 import { dropletIdOf, type ObservedDroplet, observedAction, observedAddress, observedDroplet } from './read.ts';
 import { reservedIPv6Calls } from './reserved-ipv6.ts';
 import type { Sight } from './sight.ts';
@@ -49,7 +50,7 @@ export function addressVerbs(layer: RequestLayer, api: AddressAPI, droplets: Sig
   return {
     findRoutedIP: (address, call) =>
       verb(`find ${address}`, call, async () => {
-        const observed = await found(callsFor(address), address);
+        const observed = await found(callsFor(address), address).catch((error) => orOfPrefix(layer, address, error));
         await seen([observed], droplets);
         return observed;
       }),
@@ -90,6 +91,14 @@ async function found(calls: Calls, address: Address): Promise<ObservedAddress> {
   return observed;
 }
 
+/** @throws what it was not found by, for an address of no prefix of the account */
+async function orOfPrefix(layer: RequestLayer, address: Address, error: unknown): Promise<ObservedAddress> {
+  const isMissing = error instanceof ProviderError && error.kind === 'NotFound' && familyOf(address) === 4;
+  const observed = isMissing ? await unassignedOfPrefix(layer, address) : null;
+  if (observed === null) throw error;
+  return observed;
+}
+
 /** Where none of them is on a Droplet the token may be one that is not shown any. @throws ProviderError Unauthorized */
 async function seen(observed: readonly ObservedAddress[], droplets: Sight): Promise<void> {
   if (observed.some(({ providerID }) => providerID !== null)) droplets.shown();
@@ -127,7 +136,7 @@ function stateOf(action: unknown): 'running' | 'completed' | 'errored' | 'unknow
 }
 
 /** The description has `in-progress`, `completed` and `errored`; the others were seen. */
-const STATE_OF_ACTION: ReadonlyMap<string, 'running' | 'completed' | 'errored'> = new Map([
+export const STATE_OF_ACTION: ReadonlyMap<string, 'running' | 'completed' | 'errored'> = new Map([
   ['new', 'running'],
   ['pending', 'running'],
   ['in-progress', 'running'],
@@ -142,8 +151,20 @@ async function assign(layer: RequestLayer, calls: Calls, address: Address, provi
     return actionRef(await calls.assign(address, dropletId));
   } catch (error) {
     if (isStateRefusal(error)) return await whyRefused(layer, calls, { address, providerID, dropletId, error });
+    if (familyOf(address) === 6 && isHungMove(error)) await takeOffFirst(calls, address, providerID).catch(() => undefined);
     throw error;
   }
+}
+
+/** Of a move from one Droplet to another that hung a 500 was seen, again and again (terraform-provider-digitalocean pull request 1277). */
+const isHungMove = (error: unknown): boolean => error instanceof ApiRefusal && error.status === 500;
+
+/** A reserved IPv6 address that is on another Droplet is taken off it: from nowhere it can be assigned. True when that was begun. */
+async function takeOffFirst(calls: Calls, address: Address, to: ProviderID): Promise<boolean> {
+  const { providerID, locked } = await found(calls, address);
+  if (providerID === null || providerID === to || locked) return false;
+  await unassign(calls, address);
+  return true;
 }
 
 /** The state of the address or of the droplet stands against it. The description promises 422; of reserved IPv6 addresses 400 was seen
@@ -184,6 +205,8 @@ async function whyRefused(layer: RequestLayer, calls: Calls, refused: Refused): 
   }
   const why = familyOf(address) === 4 ? whyNotIPv4(droplet, error) : await whyNotIPv6(calls, droplet, refused);
   if (why !== null) throw new ProviderError('NodeInUse', error.message + why);
+  if (familyOf(address) === 6 && (await takeOffFirst(calls, address, providerID)))
+    throw new ProviderError('InProgress', `${error.message} (it is taken off ${seen.providerID} first)`, { cause: error });
   throw error;
 }
 

@@ -32,6 +32,7 @@ interface FoundFirewall {
   readonly tags: readonly string[];
   readonly pending: boolean;
   readonly pendingOn: readonly ProviderID[] | null;
+  readonly failed: boolean;
   /** Says nothing at all of these: there may be none, or they may not be seen. */
   readonly leavesOut: { readonly droplets: boolean; readonly tags: boolean };
 }
@@ -56,7 +57,7 @@ export function firewallVerbs(layer: RequestLayer, sights: Sights): FirewallVerb
     listRoutedIPFirewalls: (names, call) =>
       verb('list firewalls', call, async () => {
         const isAsked = (item: Readonly<Record<string, unknown>>): boolean => names.some((name) => name === item.name || name === item.id);
-        const listed = (await listAll(layer)).filter(isAsked).map(read);
+        const listed = (await listAll(layer)).filter(isAsked).map(readFirewall);
         const asked = listed.filter(({ name }) => !controlled.test(name));
         return Promise.all(asked.map(async (found) => wholly(layer, found, sights)));
       }),
@@ -116,7 +117,7 @@ async function find(layer: RequestLayer, name: string): Promise<FoundFirewall | 
 
 async function findByName(layer: RequestLayer, name: string): Promise<FoundFirewall | null> {
   const found = (await listAll(layer)).find((item) => item.name === name);
-  return found === undefined ? null : read(found);
+  return found === undefined ? null : readFirewall(found);
 }
 
 /** The library reads the first page only. */
@@ -125,7 +126,7 @@ const listAll = (layer: RequestLayer): Promise<readonly Readonly<Record<string, 
 
 async function findById(layer: RequestLayer, id: string): Promise<FoundFirewall | null> {
   try {
-    return read(fields(await layer.services.firewalls.getExistingFirewall(id), 'firewall'));
+    return readFirewall(fields(await layer.services.firewalls.getExistingFirewall(id), 'firewall'));
   } catch (error) {
     if (error instanceof ProviderError && error.kind === 'NotFound') return null;
     throw error;
@@ -154,7 +155,7 @@ function refuseControlled(name: string): void {
   );
 }
 
-function read(found: Readonly<Record<string, unknown>>): FoundFirewall {
+export function readFirewall(found: Readonly<Record<string, unknown>>): FoundFirewall {
   const rules = items(found.inbound_rules ?? [], 'inbound rules').map(readRule);
   const changes = items(found.pending_changes ?? [], 'pending changes');
   return {
@@ -168,11 +169,12 @@ function read(found: Readonly<Record<string, unknown>>): FoundFirewall {
     pending: found.status !== 'succeeded' || changes.length > 0,
     pendingOn:
       changes.length > 0 ? changes.map((change) => providerIDOf(integer(fields(change, 'pending change').droplet_id, 'droplet id'))) : null,
+    failed: found.status === 'failed',
     leavesOut: { droplets: (found.droplet_ids ?? null) === null, tags: (found.tags ?? null) === null },
   };
 }
 
-const shown = ({ id, name, rules, ruleCount, pending, pendingOn }: FoundFirewall): Omit<Firewall, 'nodes'> => ({
+const shown = ({ id, name, rules, ruleCount, pending, pendingOn, failed }: FoundFirewall): Omit<Firewall, 'nodes'> => ({
   id,
   name,
   otherRules: ruleCount - rules.filter(({ opens }) => opens !== null).length,
@@ -180,6 +182,7 @@ const shown = ({ id, name, rules, ruleCount, pending, pendingOn }: FoundFirewall
   ports: [...new Set(rules.flatMap(({ opens }) => opens ?? []))].sort(),
   pending,
   ...(pendingOn && { pendingOn }),
+  ...(failed && { failed }),
 });
 
 // ---------------------------------------------------------------- droplets

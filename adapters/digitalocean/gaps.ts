@@ -32,7 +32,7 @@ export class ApiRefusal extends ProviderError {
   constructor(
     kind: ErrorKind,
     about: { what: string; status: number; reason: string },
-    more: { retryAfterMs?: number; unknownOutcome?: boolean },
+    more: { retryAfterMs?: number; unknownOutcome?: boolean; effectWithinMs?: number },
   ) {
     super(kind, `${about.what}: ${about.status} ${about.reason}`, more);
     this.name = 'ApiRefusal';
@@ -88,7 +88,7 @@ requestLayer.defaults.adapter = (config) => {
 
 export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
   const baseURL = baseURLOf(options.url ?? 'https://api.digitalocean.com', '/v2');
-  const wire = openWire(baseURL, options.probe);
+  const wire = openWire(baseURL, options.probe, options.heard);
   const account: Account = { options, baseURL, wire };
   const data = (response: AxiosResponse<unknown>): unknown => response.data;
   /** Items of each list when it was last read. */
@@ -137,9 +137,9 @@ async function send(verb: Verb, config: InternalAxiosRequestConfig): Promise<Axi
   const url = requestLayer.getUri({ ...config, baseURL });
   const method = (config.method ?? 'get').toUpperCase();
   const write = isWrite(method);
-  if (verb.paid === 0) await prepay(options, verb, 1);
+  // Both are asked in Redis, and travel together.
+  await Promise.all([verb.paid === 0 && prepay(options, verb, 1), write && verb.call.fence?.read()]);
   verb.paid -= 1;
-  if (write) await verb.call.fence?.read();
   const body = typeof config.data === 'string' ? config.data : undefined;
   const reply = await exchange(wire, verb, {
     method,
@@ -199,13 +199,23 @@ const kinds: Readonly<Record<number, ErrorKind>> = {
   429: 'RateLimited',
 };
 
+/** The API itself has answered: nobody works on the request any more. A 502 or a 504 comes from what stands before it. */
+const STATUS_OF_FAILED_HANDLER: ReadonlySet<number> = new Set([500, 503]);
+/** What was begun before such an answer shows after so long, ms. */
+const ANSWERED_MS = 2_000;
+
 function refusal(reply: Reply, data: unknown, what: string, write: boolean): ApiRefusal {
   const { status } = reply;
   const { message } = fieldsOf(data);
   const reason = (typeof message === 'string' ? message : '(no message)').slice(0, 300);
   const wait = waitMs(reply) ?? (status === 429 ? shortestWaitMs : undefined);
   const isUnclear = status >= 500 || status < 400 || !isOfApi(data);
-  const more = { ...(wait === undefined ? {} : { retryAfterMs: wait }), unknownOutcome: write && status !== 429 && isUnclear };
+  const isSettled = isOfApi(data) && STATUS_OF_FAILED_HANDLER.has(status);
+  const more = {
+    ...(wait === undefined ? {} : { retryAfterMs: wait }),
+    unknownOutcome: write && status !== 429 && isUnclear,
+    ...(isSettled && { effectWithinMs: ANSWERED_MS }),
+  };
   return new ApiRefusal(isOfApi(data) ? kindOf(status, reason) : kindOfForeign(status), { what, status, reason }, more);
 }
 

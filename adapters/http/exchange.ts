@@ -20,6 +20,7 @@ export interface Wire {
   readonly secure: boolean;
   readonly agent: HttpAgent;
   readonly probe: Probe | undefined;
+  readonly heard?: Listener | undefined;
 }
 
 export interface Wanted {
@@ -36,18 +37,33 @@ export interface Reply {
   readonly text: string;
 }
 
+/** A request that was answered. Its headers are left out: they bear the token. */
+export interface Heard {
+  readonly method: string;
+  readonly url: string;
+  readonly body: string | undefined;
+  readonly reply: Reply;
+  /** From sending it to the end of the answer. */
+  readonly tookMs: number;
+  /** When the answer was whole, ms since the epoch. */
+  readonly at: number;
+}
+
+/** Told every answer, whatever it says. */
+export type Listener = (heard: Heard) => void;
+
 /** Shorter than what servers and load balancers keep idle connections, so that a request rarely meets a closing one. */
 const idleSocketMs = 30_000;
 
 /** Of an answer, bytes: two hundred objects of the largest kind have less than one million. */
 const longestAnswer = 8 * 2 ** 20;
 
-export function openWire(baseURL: string, probe: Probe | undefined): Wire {
+export function openWire(baseURL: string, probe: Probe | undefined, heard?: Listener): Wire {
   const secure = baseURL.startsWith('https:');
   const proxy = proxyFor(baseURL, process.env);
   const proxyEnv = proxy === null ? {} : { proxyEnv: secure ? { HTTPS_PROXY: proxy } : { HTTP_PROXY: proxy } };
   const options = { keepAlive: true, timeout: idleSocketMs, scheduling: 'lifo', ...proxyEnv } as const;
-  return { secure, agent: new (secure ? HttpsAgent : HttpAgent)(options), probe };
+  return { secure, agent: new (secure ? HttpsAgent : HttpAgent)(options), probe, heard };
 }
 
 /** Everything but a GET may change something. */
@@ -58,12 +74,13 @@ export const isWrite = (method: string): boolean => method !== 'GET';
  * difference between a write that failed and one that may have taken effect.
  * @throws ProviderError Unavailable; Fenced before anything was sent
  */
-export function exchange({ secure, agent, probe }: Wire, verb: Verb, { method, url, headers, body }: Wanted): Promise<Reply> {
+export function exchange({ secure, agent, probe, heard }: Wire, verb: Verb, { method, url, headers, body }: Wanted): Promise<Reply> {
   const write = isWrite(method);
   // A verb reads before it writes: whoever ends the process at one of the two means that one.
   const about = write ? verb.what : `read to ${verb.what}`;
   return new Promise((resolve, reject) => {
     let sent = false;
+    let sentAt = 0;
     const lost = (cause: Error): void => {
       clearTimeout(timer);
       const how = sent ? 'no answer' : 'no connection';
@@ -95,6 +112,7 @@ export function exchange({ secure, agent, probe }: Wire, verb: Verb, { method, u
         return;
       }
       sent = true;
+      sentAt = performance.now();
       request.end(body);
     };
     // The fence is asked when the connection stands, however long that took: what is handed over before would be sent whatever has happened since.
@@ -117,7 +135,9 @@ export function exchange({ secure, agent, probe }: Wire, verb: Verb, { method, u
       response.once('end', () => {
         clearTimeout(timer);
         probe?.('afterReply', about);
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') });
+        const reply = { status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') };
+        heard?.({ method, url, body, reply, tookMs: performance.now() - sentAt, at: Date.now() });
+        resolve(reply);
       });
     });
   });

@@ -2,7 +2,7 @@ import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
 import type { Budget } from '../../actors/ports/budget.ts';
 import type { Log, Probe } from '../../actors/ports/observers.ts';
 import type { Call } from '../../actors/ports/provider.ts';
-import type { Reply, Verb } from './exchange.ts';
+import type { Listener, Reply, Verb } from './exchange.ts';
 import { counted } from './read.ts';
 
 export interface RequestLayerOptions {
@@ -17,6 +17,7 @@ export interface RequestLayerOptions {
   readonly budget: Budget;
   readonly log: Log;
   readonly probe?: Probe | undefined;
+  readonly heard?: Listener | undefined;
 }
 
 /** Where requests go: `url`, with `path` at its end exactly once. */

@@ -11,7 +11,7 @@ const conditionsIn = (status: Json | undefined): readonly JsonObject[] => {
 };
 
 /** Conditions of ours that stand only for a time. */
-const PASSING: ReadonlySet<unknown> = new Set(['Paused', 'Stalled']);
+const PASSING: ReadonlySet<unknown> = new Set(['Paused', 'Stalled', 'Unassigned', 'Contended', 'Conflict']);
 
 /** A server refuses the whole status for a longer message. It is the same in every definition. */
 const LONGEST_MESSAGE = LIMITS.FloatingIPPool['status.conditions[].message'];

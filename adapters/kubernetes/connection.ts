@@ -51,9 +51,12 @@ export interface WatchOptions {
 export interface Identity {
   /** `program/version (platform) purpose`: sent with every request. */
   readonly userAgent: string;
-  /** Of what is written; that of a status is `<fieldManager>-status`. The same in every version, since fields belong to the name. */
+  /** Of what is written; that of a status is `statusManager` of it. The same in every version, since fields belong to the name. */
   readonly fieldManager: string;
 }
+
+/** Under which name a status is written. */
+export const statusManager = (fieldManager: string): string => `${fieldManager}-status`;
 
 /** What most of what speaks to the API server needs. */
 export interface Means {
@@ -107,7 +110,7 @@ export const identityOf = (about: {
 
 /** Deletions have no field manager; what is urgent has a deadline of its own. */
 const queryOf = ({ method, path, query, isUrgent }: Request, { fieldManager }: Identity): Query => {
-  const manager = subresourceIn(path) === 'status' ? `${fieldManager}-status` : fieldManager;
+  const manager = subresourceIn(path) === 'status' ? statusManager(fieldManager) : fieldManager;
   return {
     ...query,
     ...(method !== 'GET' && !isUrgent && { timeout: WRITE_TIMEOUT }),

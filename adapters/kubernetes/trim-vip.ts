@@ -2,6 +2,7 @@ import { fieldsOf } from '../../machines/types.ts';
 import {
   ADDRESS_ANNOTATION,
   addressOfIP,
+  CONTENDED_CONDITION,
   GROUP_LABEL,
   LEGACY_GROUP_LABEL,
   OWNER_ANNOTATION,
@@ -15,6 +16,7 @@ import {
   type VipService,
 } from '../../machines/vip.ts';
 import { MIGRATING_ANNOTATION } from '../../machines/virtual-ip.ts';
+import { statusManager } from './connection.ts';
 import { keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
 
 /** A Service as it is kept: of those that are nobody's business here nothing but that there are some. */
@@ -39,25 +41,63 @@ const ingressOf = (object: unknown): VipService['ingress'] => {
   return entries.length === 0 ? NO_INGRESS : entries.map((entry) => ({ ip: text(fieldsOf(entry).ip) || null }));
 };
 
-/** A Service as the allocator sees it that serves `loadBalancerClass` besides Services without a class; null for what is none. */
-export const vipServiceOf = (object: unknown, loadBalancerClass: string | null): VipService | null => {
+/** The operator's own: every status that it writes is written under this name. */
+const OURS = statusManager('routedip-operator');
+
+/** The field manager of who wrote the ingress, if that is not us; null where the server does not say. */
+const writerOf = (object: unknown): Pick<VipService, 'by'> => {
+  const managers = list(fieldsOf(fieldsOf(object).metadata).managedFields)
+    .map(fieldsOf)
+    .filter(({ fieldsV1 }) => fieldsOf(fieldsOf(fieldsOf(fieldsV1)['f:status'])['f:loadBalancer'])['f:ingress'] !== undefined)
+    .map(({ manager }) => text(manager));
+  return managers.includes(OURS) ? {} : { by: managers[0] || null };
+};
+
+/** As long a message as we write; a longer one is somebody else's. */
+const LONGEST = 1_024;
+
+const contendedIn = (object: unknown): Pick<VipService, 'contended'> => {
+  const conditions = list(fieldsOf(fieldsOf(object).status).conditions).map(fieldsOf);
+  const own = conditions.find(({ type, status }) => type === CONTENDED_CONDITION && status === 'True');
+  return own ? { contended: text(own.message).slice(0, LONGEST) } : {};
+};
+
+/** Which Services are served. */
+export interface ServedClass {
+  /** Those of this class; null for none. */
+  readonly loadBalancerClass: string | null;
+  /** Those without a class only if they ask for an address of an IPGroup, or bear our finalizer. Absent: all of them. */
+  readonly classOnly?: boolean;
+}
+
+/** A Service as the allocator sees it that serves these; null for what is none. */
+export const vipServiceOf = (object: unknown, { loadBalancerClass, classOnly = false }: ServedClass): VipService | null => {
   const meta = metaOf(object);
   if (meta === null) return null;
   const { type, loadBalancerClass: wanted, loadBalancerIP, ipFamilies } = fieldsOf(fieldsOf(object).spec);
   const migrating = annotated(meta.annotations[MIGRATING_ANNOTATION]);
-  const isOurClass = text(wanted) === '' || wanted === loadBalancerClass;
+  const requestedIP = annotated(meta.annotations[REQUESTED_IP_ANNOTATION]);
+  const pinnedGroup = annotated(meta.annotations[PINNED_GROUP_ANNOTATION]);
+  const guarded = finalizersOf(object).includes(VIP_FINALIZER);
+  const isClassed = text(wanted) !== '';
+  const asks = guarded || requestedIP !== null || pinnedGroup !== null || migrating !== null;
+  const isServed = isClassed ? wanted === loadBalancerClass : !classOnly || asks;
+  const ingress = ingressOf(object);
   return {
     ref: { kind: 'Service', namespace: meta.namespace, name: meta.name, uid: meta.uid },
     createdAt: meta.createdAt,
-    wanting: type === LOAD_BALANCER && isOurClass,
+    wanting: type === LOAD_BALANCER && isServed,
     deleting: meta.deleting,
-    guarded: finalizersOf(object).includes(VIP_FINALIZER),
-    ingress: ingressOf(object),
+    guarded,
+    ingress,
     loadBalancerIP: text(loadBalancerIP),
-    requestedIP: annotated(meta.annotations[REQUESTED_IP_ANNOTATION]),
-    pinnedGroup: annotated(meta.annotations[PINNED_GROUP_ANNOTATION]),
+    requestedIP,
+    pinnedGroup,
     family: FAMILIES[text(list(ipFamilies)[0])] ?? null,
     ...(migrating !== null && { migrating }),
+    ...(ingress.length > 0 && writerOf(object)),
+    ...contendedIn(object),
+    ...(isClassed && isServed && { classed: true as const }),
   };
 };
 
@@ -66,11 +106,12 @@ export const finalizersOf = (object: unknown): readonly string[] => list(fieldsO
 export const isLoadBalancer = (object: unknown): boolean => fieldsOf(fieldsOf(object).spec).type === LOAD_BALANCER;
 
 /** A Service for a cache of all. */
-export const trimVipService = (object: unknown, loadBalancerClass: string | null): Trimmed<SeenVipService> | null => {
-  const service = vipServiceOf(object, loadBalancerClass);
+export const trimVipService = (object: unknown, served: ServedClass): Trimmed<SeenVipService> | null => {
+  const service = vipServiceOf(object, served);
   if (service === null) return null;
   const { namespace, name, uid } = service.ref;
-  return { key: keyOf(namespace, name), uid, value: service.wanting || service.guarded ? { service } : IRRELEVANT };
+  const isRelevant = service.wanting || service.guarded || service.contended !== undefined;
+  return { key: keyOf(namespace, name), uid, value: isRelevant ? { service } : IRRELEVANT };
 };
 
 /** `<namespace>/<name>`; null for anything else. */

@@ -9,11 +9,9 @@ import { type CacheState, cacheStates } from './cache-state.ts';
 import { kindOf } from './kinds.ts';
 import { Reflector, type ReflectorListener, type Subject, type Surroundings } from './reflector.ts';
 import { keyOf, type SeenObject, trimObject } from './trim.ts';
-import { type SeenVipService, trimReservedIP, trimVipService } from './trim-vip.ts';
+import { type SeenVipService, type ServedClass, trimReservedIP, trimVipService } from './trim-vip.ts';
 
-export interface VipSourceOptions extends Surroundings {
-  /** The class of Services that is served besides none; null for no other. */
-  readonly loadBalancerClass: string | null;
+export interface VipSourceOptions extends Surroundings, ServedClass {
   /** Whether the server knows IPGroups and IPs. Told when it becomes known and whenever it changes. */
   served?(served: boolean): void;
 }
@@ -79,7 +77,7 @@ export class KubernetesVipSource implements VipSource {
         gone: (ip) => this.#tell((listener) => listener.ipGone(ip)),
       },
     );
-    const trim = (object: unknown) => trimVipService(object, options.loadBalancerClass);
+    const trim = (object: unknown) => trimVipService(object, options);
     this.#services = this.#watch<SeenVipService>(
       'Service',
       { query: SERVICES, trim, same: isDeepStrictEqual },
@@ -121,6 +119,11 @@ export class KubernetesVipSource implements VipSource {
   object({ kind, name, uid }: ObjectRef): SeenObject | null {
     const seen = kind === ipGroups.KIND ? this.#groups.reflector.get(keyOf('', name)) : null;
     return seen?.object.ref.uid === uid ? seen : null;
+  }
+
+  /** There is an IPGroup. */
+  get hasGroups(): boolean {
+    return this.#groups.reflector.values().length > 0;
   }
 
   /** How the caches stand, by kind of object; nothing of kinds that are not served, or not asked for yet. */

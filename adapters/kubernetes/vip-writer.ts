@@ -2,12 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../actors/errors.ts';
 import type { Fence } from '../../actors/ports/provider.ts';
 import type { OwnerName, Reclaim, VipWriter } from '../../actors/ports/vip.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { API_VERSION, KIND } from '../../crds/generated/ip.ts';
 import { KIND as ROUTED_IP } from '../../crds/generated/routedip.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { type Address, type ErrorKind, fieldsOf } from '../../machines/types.ts';
 import {
   asOwner,
+  CONTENDED,
+  CONTENDED_CONDITION,
   GROUP_LABEL,
   type GroupOffer,
   ipNameOf,
@@ -24,14 +27,14 @@ import { ApiError, type ApiErrorKind, isConflict, isNotFound } from './api-error
 import { despiteConflicts, inVain } from './conflicts.ts';
 import { type Connection, MERGE_PATCH, type Request } from './connection.ts';
 import { kindOf, pathOf } from './kinds.ts';
+import { wholeSeconds } from './kube-time.ts';
 import { listAll } from './pages.ts';
 import { list, metaOf, revisionOf } from './trim.ts';
-import { finalizersOf, ipObject, isLoadBalancer, reservedIPOf, trimReservedIP, vipServiceOf } from './trim-vip.ts';
+import { finalizersOf, ipObject, isLoadBalancer, reservedIPOf, type ServedClass, trimReservedIP, vipServiceOf } from './trim-vip.ts';
 
-export interface VipWriterOptions {
+export interface VipWriterOptions extends ServedClass {
   readonly connection: Connection;
-  /** The class of Services that is served besides none; null for no other. */
-  readonly loadBalancerClass: string | null;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** The minor version of Kubernetes 1 from which an address has a mode. */
@@ -96,12 +99,14 @@ const ownerIn = (routedIP: unknown): VipService | null => {
  *  a name that can be created once. */
 export class KubernetesVipWriter implements VipWriter {
   readonly #connection: Connection;
-  readonly #class: string | null;
+  readonly #clock: VipWriterOptions['clock'];
+  readonly #served: ServedClass;
   #hasIPMode: boolean | null = null;
 
-  constructor({ connection, loadBalancerClass }: VipWriterOptions) {
+  constructor({ connection, clock, ...served }: VipWriterOptions) {
     this.#connection = connection;
-    this.#class = loadBalancerClass;
+    this.#clock = clock;
+    this.#served = served;
   }
 
   guard(service: ObjectRef, fence: Fence): Promise<void> {
@@ -137,6 +142,21 @@ export class KubernetesVipWriter implements VipWriter {
       const ingress = address === null ? null : [{ ip: address, ...((await this.#knowsIPMode()) ? { ipMode: 'VIP' } : {}) }];
       await this.#patch(`${servicePath(service)}/status`, present, { status: { loadBalancer: { ingress } } }, fence);
       return true;
+    });
+  }
+
+  contend(service: ObjectRef, message: string | null, fence: Fence): Promise<void> {
+    const what = `say whether Service ${placeOf(service)} is served by somebody else`;
+    return persistently(what, async () => {
+      const present = await this.#required(service, what);
+      const conditions = list(fieldsOf(fieldsOf(present).status).conditions).map(fieldsOf);
+      const others = conditions.filter(({ type }) => type !== CONTENDED_CONDITION);
+      const stands = vipServiceOf(present, this.#served)?.contended ?? null;
+      if (stands === message && (message !== null || others.length === conditions.length)) return;
+      const lastTransitionTime = wholeSeconds(this.#clock.now());
+      const own = { type: CONTENDED_CONDITION, status: 'True', reason: CONTENDED, message, lastTransitionTime };
+      const change = { status: { conditions: message === null ? others : [...others, own] } };
+      await this.#patch(`${servicePath(service)}/status`, present, change, fence);
     });
   }
 
@@ -213,7 +233,7 @@ export class KubernetesVipWriter implements VipWriter {
       return ownerIn(await persistently(what, () => this.#get(pathOf({ kind: ROUTED_IP, namespace, name }))));
     }
     const present = await persistently(what, () => this.#get(servicePath(service)));
-    return present === null ? null : vipServiceOf(present, this.#class);
+    return present === null ? null : vipServiceOf(present, this.#served);
   }
 
   /** Null for what is not there. */

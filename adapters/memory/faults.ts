@@ -3,8 +3,15 @@ import type { ErrorKind } from '../../machines/types.ts';
 
 /** What goes wrong with a call. */
 export type Fault =
-  /** Answered by an error; without effect. `Unavailable` leaves a write in doubt, as a 503 does. */
-  | { readonly kind: 'refuse'; readonly error: ErrorKind; readonly message?: string; readonly retryAfterMs?: number }
+  /** Answered by an error; without effect. `Unavailable` leaves a write in doubt, as a 503 does: with `effectAfterMs`, of two seconds at most, it takes effect that
+   *  late all the same. */
+  | {
+      readonly kind: 'refuse';
+      readonly error: ErrorKind;
+      readonly message?: string;
+      readonly retryAfterMs?: number;
+      readonly effectAfterMs?: number;
+    }
   /** No connection comes about: nothing was sent, and the caller knows it. */
   | { readonly kind: 'noConnection' }
   /** The connection breaks before the request arrived: no effect, which the caller cannot know. */
@@ -39,13 +46,16 @@ export const faultPlan = <Verb extends string>(): Faults<Verb> => {
   };
 };
 
+/** As after a 500 that the API itself answers, ms. */
+const ANSWERED_MS = 2_000;
+
 /** What a fault looks like to the caller of `about`; only a write can leave a doubt. */
 export const faultError = (about: string, fault: Fault, isWrite: boolean): ProviderError => {
   const unknown = { unknownOutcome: isWrite };
   switch (fault.kind) {
     case 'refuse': {
       const retryAfter = fault.retryAfterMs === undefined ? {} : { retryAfterMs: fault.retryAfterMs };
-      const doubt = fault.error === 'Unavailable' ? unknown : {};
+      const doubt = fault.error === 'Unavailable' ? { ...unknown, effectWithinMs: ANSWERED_MS } : {};
       return new ProviderError(fault.error, fault.message ?? `${about}: refused by plan`, { ...retryAfter, ...doubt });
     }
     case 'noConnection':

@@ -36,6 +36,8 @@ export class MemoryFirewalls {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #firewalls = new Map<string, CloudFirewall>();
+  /** Machines on which no change is applied. */
+  readonly #stuck = new Set<ProviderID>();
   #changeMs: Duration;
 
   constructor(clock: Clock, changeMs: Duration, random: () => number) {
@@ -60,17 +62,30 @@ export class MemoryFirewalls {
     this.#changeMs = changeMs;
   }
 
+  /** From now on no change is applied on the machine, or they are again. */
+  setStuck(node: ProviderID, stuck: boolean): void {
+    if (stuck) this.#stuck.add(node);
+    else this.#stuck.delete(node);
+  }
+
+  isStuck(node: ProviderID): boolean {
+    return this.#stuck.has(node);
+  }
+
   find(nameOrId: string): Firewall | null {
     const found = this.#named(nameOrId);
     if (found === null) return null;
     const [name, firewall] = found;
     const { ports, nodes, mixed, tagged, otherRules, pendingUntil } = firewall;
+    const changes = this.#clock.monotonic() < pendingUntil;
+    const pendingOn = [...nodes, ...tagged].filter((node) => this.#stuck.has(node));
     return {
       id: idOf(name),
       name,
       ports: [...new Set([...ports, ...mixed])].sort(),
       nodes: [...new Set([...nodes, ...tagged])].sort(),
-      pending: this.#clock.monotonic() < pendingUntil,
+      pending: changes || pendingOn.length > 0,
+      ...(!changes && pendingOn.length > 0 && { pendingOn }),
       otherRules,
       freeRules: Math.max(0, MAX_RULES - rulesOf(firewall)),
     };

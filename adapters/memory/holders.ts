@@ -39,17 +39,17 @@ export const wishes = (
   holders: Holders,
 ): {
   want(wanted: Readonly<Record<string, HolderMark>>, complete: boolean): () => void;
-  /** The node is marked at once: what was wanted of all before says nothing against it. */
-  mark(node: string, effect: HolderEffect): void;
+  /** The node is marked at once, or could not be: what was wanted of all before says nothing against it. */
+  mark(node: string, write: () => void): void;
   again(run: (mark: () => void) => void): void;
   forget(): void;
 } => {
   let last: (() => void) | null = null;
   const marked = new Set<string>();
   return {
-    mark: (node, effect) => {
+    mark: (node, write) => {
       marked.add(node);
-      holders.mark(node, effect);
+      write();
     },
     want: (wanted, complete) => {
       marked.clear();

@@ -116,10 +116,12 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
         world.change(owner, (pool) => ({ ...pool, status: { ...fieldsOf<Json>(pool.status), routedIP: address, addressOrigin: origin } }));
       }),
     markHolder: (node, effect) =>
-      whileAlive(() => {
-        world.assertWritable();
-        marks.mark(node, effect);
-      }),
+      whileAlive(() =>
+        marks.mark(node, () => {
+          world.assertWritable();
+          world.holders.mark(node, effect);
+        }),
+      ),
     markHolders: (wanted, complete) => soon('holders', marks.want(wanted, complete)),
     showEvacuations: (wanted) =>
       soon('evacuations', () => {

@@ -1,8 +1,8 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { PartialList, ProviderError } from '../../actors/errors.ts';
 import type { Call, Provider } from '../../actors/ports/provider.ts';
 import type { Clock } from '../../actors/ports.ts';
 import { familyOf } from '../../machines/address.ts';
-import type { Address, ObservedAddress } from '../../machines/types.ts';
+import type { Address, Family, ObservedAddress } from '../../machines/types.ts';
 import { type CloudSettings, MemoryCloud } from './cloud.ts';
 import { type Faults, faultPlan } from './faults.ts';
 import type { CloudChange } from './firewalls.ts';
@@ -38,6 +38,8 @@ export interface MemoryProvider extends Provider {
   arriving(): LoggedCall | null;
   /** For the next `ms` reads of addresses answer what is true at this moment. */
   staleReads(ms: number): void;
+  /** The next so many lists of addresses show every other one alone, and say that there are more. */
+  partialLists(times: number): void;
   /** The verbs for a process that may die. */
   process(options?: ProcessOptions): ProcessProvider;
 }
@@ -50,11 +52,21 @@ export const memoryProvider = (clock: Clock, options: MemoryProviderOptions = {}
   const wire: Wire = { clock, faults: faultPlan<Verb>(), calls, callMs, deadlineMs, random, arriving: null };
   let stale: { readonly until: number; readonly addresses: readonly ObservedAddress[] } | null = null;
 
+  let partial = 0;
+  const listed = (family: Family): readonly ObservedAddress[] => {
+    const all = seen().filter(({ address }) => familyOf(address) === family);
+    if (partial === 0) return all;
+    partial -= 1;
+    throw new PartialList(
+      'list addresses: fewer than the total',
+      all.filter((_, index) => index % 2 === 0),
+    );
+  };
   const seen = (): readonly ObservedAddress[] => (stale !== null && clock.monotonic() < stale.until ? stale.addresses : cloud.list());
   const process = (processOptions: ProcessOptions = {}): ProcessProvider => {
     const { send, end } = requests(wire, processOptions);
     return {
-      ...verbs({ cloud, seen }, refuseForeign(send, name, providerIDPrefix)),
+      ...verbs({ cloud, seen, listed }, refuseForeign(send, name, providerIDPrefix)),
       name,
       capabilities: { addresses: true, dns: true, firewalls: true, ipv6: true, addressesPerNode, providerIDPrefix },
       end,
@@ -69,6 +81,9 @@ export const memoryProvider = (clock: Clock, options: MemoryProviderOptions = {}
     arriving: () => wire.arriving,
     staleReads: (ms) => {
       stale = { until: clock.monotonic() + ms, addresses: cloud.list() };
+    },
+    partialLists: (times) => {
+      partial = times;
     },
     process,
   };
@@ -87,9 +102,10 @@ interface Account {
   readonly cloud: MemoryCloud;
   /** What reads see of the addresses. */
   readonly seen: () => readonly ObservedAddress[];
+  readonly listed: (family: Family) => readonly ObservedAddress[];
 }
 
-const verbs = ({ cloud, seen }: Account, send: Send): Pick<Provider, Verb> => {
+const verbs = ({ cloud, seen, listed }: Account, send: Send): Pick<Provider, Verb> => {
   const find = (address: Address): ObservedAddress => {
     const found = seen().find((each) => each.address === address);
     if (found === undefined) throw new ProviderError('NotFound', `find ${address}: not found`);
@@ -100,8 +116,7 @@ const verbs = ({ cloud, seen }: Account, send: Send): Pick<Provider, Verb> => {
   };
   return {
     findRoutedIP: (address, call) => send('findRoutedIP', [address], call, () => find(address)),
-    listRoutedIPs: (call) =>
-      send('listRoutedIPs', [call.family], call, () => seen().filter(({ address }) => familyOf(address) === call.family)),
+    listRoutedIPs: (call) => send('listRoutedIPs', [call.family], call, () => listed(call.family)),
     findNode: (node, call) => send('findNode', [node], call, () => (cloud.hasNode(node) ? 'present' : 'gone')),
     createRoutedIP: (region, call) => send('createRoutedIP', [region], call, () => cloud.create(region)),
     deleteRoutedIP: (address, call) => send('deleteRoutedIP', [address], call, () => cloud.delete(address)),

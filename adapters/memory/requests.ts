@@ -1,4 +1,4 @@
-import { Fenced, ProviderError } from '../../actors/errors.ts';
+import { Fenced, PartialList, ProviderError } from '../../actors/errors.ts';
 import type { Budget } from '../../actors/ports/budget.ts';
 import type { Probe } from '../../actors/ports/observers.ts';
 import type { Call, Fence, Provider, Purpose } from '../../actors/ports/provider.ts';
@@ -16,8 +16,8 @@ export interface LoggedCall {
   readonly verb: Verb;
   readonly args: readonly unknown[];
   readonly purpose: Purpose;
-  /** How it ended: `ok`, `unchanged` when there was nothing to change, the kind of the error, `lost` or `hung` without an answer;
-   *  `sent` while it goes on, `fenced` before it was sent, `noConnection` instead of being sent. */
+  /** How it ended: `ok`, `unchanged` when there was nothing to change, the kind of the error, `partial` for a list that lacks some, `lost` or
+   *  `hung` without an answer; `sent` while it goes on, `fenced` before it was sent, `noConnection` instead of being sent. */
   result: string;
 }
 
@@ -134,6 +134,7 @@ const exchange = async <T>(
   }
   if (half > 0) await sleep(clock, half);
   if (fault?.kind === 'loseReply') arriveUnheard(arrive);
+  if (fault?.kind === 'refuse' && fault.effectAfterMs !== undefined) clock.after(fault.effectAfterMs, () => arriveUnheard(arrive));
   if (fault !== null) throw failed(fault);
   const answer = arrive();
   if (half > 0) await sleep(clock, half);
@@ -162,5 +163,6 @@ const resultOf = (fault: Fault | null, answer: Answer<unknown>): string => {
   if (fault?.kind === 'noConnection') return 'noConnection';
   if (fault?.kind === 'loseRequest' || fault?.kind === 'loseReply') return 'lost';
   if (answer.kind === 'value') return answer.value === 'unchanged' ? 'unchanged' : 'ok';
+  if (answer.error instanceof PartialList) return 'partial';
   return answer.error instanceof ProviderError ? answer.error.kind : String(answer.error);
 };

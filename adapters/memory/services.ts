@@ -39,6 +39,15 @@ export abstract class MemoryServices {
     this.#firewalls.setChangeMs(firewallMs);
   }
 
+  /** From now on no change of a firewall is applied on the machine, or they are again. */
+  setFirewallStuck(node: ProviderID, stuck: boolean): void {
+    this.#firewalls.setStuck(node, stuck);
+  }
+
+  isFirewallStuck(node: ProviderID): boolean {
+    return this.#firewalls.isStuck(node);
+  }
+
   /** A zone by its name; where it has an id, it is found by that too. */
   addZone(zone: string, id: string = zone): void {
     this.#zones.add(zone, id);

@@ -15,6 +15,8 @@ import {
   serviceKey,
   type VipVerb,
   vipWorld,
+  withContended,
+  withIngress,
 } from './vip-world.ts';
 import { type MemoryVirtualIPs, memoryVirtualIPs } from './virtual-ips.ts';
 
@@ -31,8 +33,11 @@ export interface MemoryVipCluster {
       readonly createdAt?: number;
     },
   ): ObjectRef;
-  /** Somebody else writes the ingress of a Service: `ip` null for an entry with a hostname. */
-  setIngress(ref: ObjectRef, ingress: VipService['ingress']): void;
+  /** Somebody else writes the ingress of a Service: `ip` null for an entry with a hostname. `writer.by` is the name of his field manager, absent for
+   *  ours; he is called `somebody` unless it is said. */
+  setIngress(ref: ObjectRef, ingress: VipService['ingress'], writer?: Pick<VipService, 'by'>): void;
+  /** Somebody else writes our condition that a Service is served by another, or takes it off. */
+  setContended(ref: ObjectRef, message: string | null): void;
   /** Somebody else puts these finalizers in the place of all, ours too. */
   setFinalizers(ref: ObjectRef, finalizers: readonly string[]): void;
   /** Asks for the deletion: the Service goes once it bears no finalizer. */
@@ -77,7 +82,8 @@ export const memoryVipCluster = (options: MemoryVipOptions): MemoryVipCluster =>
       world.putService({ ...(before ?? fresh), ...wish });
       return ref;
     },
-    setIngress: (ref, ingress) => change(ref, (service) => ({ ...service, ingress }), 'status'),
+    setIngress: (ref, ingress, writer = { by: 'somebody' }) => change(ref, (service) => withIngress(service, ingress, writer), 'status'),
+    setContended: (ref, message) => change(ref, (service) => withContended(service, message), 'status'),
     setFinalizers: (ref, finalizers) => change(ref, (service) => ({ ...service, finalizers })),
     deleteService: (ref) => change(ref, (service) => ({ ...service, deleting: true })),
     service: (namespace, name) => services.get(serviceKey({ namespace, name })) ?? null,

@@ -6,7 +6,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import { ipNameOf, isHeldBy, isKeptFor, isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../machines/vip.ts';
 import { vipCalls } from './vip-calls.ts';
 import { vipWatch } from './vip-watch.ts';
-import { type StoredService, serviceKey, type VipWorld } from './vip-world.ts';
+import { type StoredService, serviceKey, type VipWorld, withContended, withIngress } from './vip-world.ts';
 
 /** The cluster as one process sees and writes it. */
 export interface ProcessVips extends VipSource, VipWriter {
@@ -34,10 +34,11 @@ export const processVips = (world: VipWorld, probe: Probe = () => undefined): Pr
     if (service === null) throw new ProviderError('NotFound', `Service ${serviceKey(ref)} is gone`);
     return service;
   };
-  const change = (service: StoredService, changed: Partial<StoredService>, subresource?: 'status') => ({
-    on: service,
-    act: () => world.putService({ ...service, ...changed }, subresource),
+  const put = (on: StoredService, service: StoredService, subresource?: 'status') => ({
+    on,
+    act: () => world.putService(service, subresource),
   });
+  const change = (service: StoredService, changed: Partial<StoredService>) => put(service, { ...service, ...changed });
   return {
     start: watch.open,
     resync: watch.tellAll,
@@ -82,7 +83,7 @@ export const processVips = (world: VipWorld, probe: Probe = () => undefined): Pr
         if (address !== null && service.deleting) throw new ProviderError('Conflict', `Service ${serviceKey(ref)} is being deleted`);
         if (address !== null && service.type !== 'LoadBalancer')
           throw new ProviderError('Conflict', `Service ${serviceKey(ref)} is of type ${service.type}`);
-        const { act, on } = change(service, { ingress }, 'status');
+        const { act, on } = put(service, withIngress(service, ingress), 'status');
         return {
           on,
           act: () => {
@@ -90,6 +91,12 @@ export const processVips = (world: VipWorld, probe: Probe = () => undefined): Pr
             return true;
           },
         };
+      }),
+    contend: (ref, message, fence) =>
+      calls.write('contend', serviceKey(ref), fence, () => {
+        const service = required(ref);
+        if ((service.contended ?? null) === message) return { answer: undefined };
+        return put(service, withContended(service, message), 'status');
       }),
     free: (ip, fence) =>
       calls.write('free', ip.name, fence, () => {

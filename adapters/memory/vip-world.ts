@@ -38,6 +38,10 @@ export interface StoredService extends Required<ServiceWish> {
   readonly deleting: boolean;
   readonly finalizers: readonly string[];
   readonly ingress: VipService['ingress'];
+  /** The field manager of who wrote that, if it is not us; null where nobody says. Absent where we did. */
+  readonly by?: string | null;
+  /** The message of our condition that somebody else serves it; absent where it does not stand. */
+  readonly contended?: string;
   /** What only copies of it are made of. */
   readonly more?: ServiceParts;
 }
@@ -50,6 +54,8 @@ export interface MemoryVipOptions {
   readonly wipesIngress?: boolean;
   /** The class that is served besides none; null, the default, for no other. */
   readonly loadBalancerClass?: string | null;
+  /** Whether Services without a class are served only if they ask for an address, or are guarded. Default false. */
+  readonly classOnly?: boolean;
   /** How long a request takes, there and back; default 0: no time, but other things may come in between. */
   readonly callMs?: Duration;
   /** How late watches tell of a change, each in its turn; default 0. */
@@ -104,7 +110,23 @@ export interface VipWorld {
 export const serviceKey = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string => `${namespace}/${name}`;
 
 /** Services that nobody here has to do with are not told of. */
-export const isRelevant = ({ wanting, guarded }: VipService): boolean => wanting || guarded;
+export const isRelevant = ({ wanting, guarded, contended }: VipService): boolean => wanting || guarded || contended !== undefined;
+
+/** Written by us, unless it is said by whom. */
+export const withIngress = (
+  { by: _, ...service }: StoredService,
+  ingress: VipService['ingress'],
+  writer: Pick<VipService, 'by'> = {},
+): StoredService => ({
+  ...service,
+  ingress,
+  ...writer,
+});
+
+export const withContended = ({ contended: _, ...service }: StoredService, message: string | null): StoredService => ({
+  ...service,
+  ...(message !== null && { contended: message }),
+});
 
 const LOAD_BALANCER = 'LoadBalancer';
 
@@ -118,7 +140,11 @@ export const ORDINARY_SERVICE: Required<ServiceWish> = {
 };
 
 export const vipWorld = (options: MemoryVipOptions): VipWorld => {
-  const { wipesIngress = true, loadBalancerClass: served = null, changed = () => undefined } = options;
+  const { wipesIngress = true, loadBalancerClass: served = null, classOnly = false, changed = () => undefined } = options;
+  const isServed = ({ loadBalancerClass, requestedIP, pinnedGroup, finalizers }: StoredService): boolean =>
+    loadBalancerClass === null
+      ? !classOnly || requestedIP !== null || pinnedGroup !== null || finalizers.includes(VIP_FINALIZER)
+      : loadBalancerClass === served;
   let created = 0;
   const tellAll = (tell: (listener: VipListener) => void): void => {
     if (world.served) for (const watch of world.watches) watch.hear(tell);
@@ -143,18 +169,21 @@ export const vipWorld = (options: MemoryVipOptions): VipWorld => {
       created += 1;
       return `vip-uid-${created}`;
     },
-    view: ({ ref, createdAt, deleting, finalizers, ingress, type, loadBalancerClass, more, ...asked }) => ({
-      ref,
-      createdAt,
-      wanting: type === LOAD_BALANCER && (loadBalancerClass === null || loadBalancerClass === served),
-      deleting,
-      guarded: finalizers.includes(VIP_FINALIZER),
-      ingress,
-      loadBalancerIP: asked.loadBalancerIP,
-      requestedIP: asked.requestedIP,
-      pinnedGroup: asked.pinnedGroup,
-      family: asked.family,
-      ...(more?.annotations?.[MIGRATING_ANNOTATION] && { migrating: more.annotations[MIGRATING_ANNOTATION] }),
+    view: (service) => ({
+      ref: service.ref,
+      createdAt: service.createdAt,
+      wanting: service.type === LOAD_BALANCER && isServed(service),
+      deleting: service.deleting,
+      guarded: service.finalizers.includes(VIP_FINALIZER),
+      ingress: service.ingress,
+      loadBalancerIP: service.loadBalancerIP,
+      requestedIP: service.requestedIP,
+      pinnedGroup: service.pinnedGroup,
+      family: service.family,
+      ...(service.more?.annotations?.[MIGRATING_ANNOTATION] && { migrating: service.more.annotations[MIGRATING_ANNOTATION] }),
+      ...(service.by !== undefined && service.ingress.length > 0 && { by: service.by }),
+      ...(service.contended !== undefined && { contended: service.contended }),
+      ...(service.loadBalancerClass !== null && service.loadBalancerClass === served && { classed: true as const }),
     }),
     putService: (service, subresource) => {
       const key = serviceKey(service.ref);

@@ -6,7 +6,7 @@ import { ipNameOf } from '../../machines/vip.ts';
 import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIP } from '../../machines/virtual-ip.ts';
 import { late } from './late.ts';
 import { type Finding, vipCalls } from './vip-calls.ts';
-import { ORDINARY_SERVICE, type StoredService, serviceKey, type VipWorld } from './vip-world.ts';
+import { ORDINARY_SERVICE, type StoredService, serviceKey, type VipWorld, withIngress } from './vip-world.ts';
 import type { VirtualIPWorld } from './virtual-ip-world.ts';
 
 /** VirtualIPs as one process sees and writes them. */
@@ -173,7 +173,7 @@ export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe
       const ingress = [{ ip: address }];
       if (isDeepStrictEqual(read.ingress, ingress)) return read;
       await calls.write('setIngress', serviceKey(read), fence, () =>
-        ofService(read, (service) => () => world.putService({ ...service, ingress }, 'status')),
+        ofService(read, (service) => () => world.putService(withIngress(service, ingress), 'status')),
       );
       const service = world.services.get(serviceKey(read));
       if (service === undefined) throw new ProviderError('NotFound', `Service "${read.name}" not found`);

@@ -106,9 +106,9 @@ export interface ClusterRoutedIPClass {
 /** What the user wants. */
 export interface ClusterRoutedIPClassSpec {
   /**
-   * Name by which RoutedIPs choose this class, and the implementation behind it where there is no template: the
-   * operator knows `digitalocean.com/floating-ip`. Of classes with the same className the oldest is used. Cannot
-   * change.
+   * The implementation where there is no template: the operator knows `digitalocean.com/floating-ip`. RoutedIPs choose
+   * a class by its className where it alone has that, else by the name of the object: several may have one
+   * implementation. Cannot change.
    */
   readonly className: string;
   /**
@@ -439,7 +439,7 @@ export interface ClusterRoutedIPClassStatus {
    * answer never leads to a second address.
    */
   readonly pendingCreate?: PendingCreate;
-  /** Ready, Conflict (an older class has the same className) and InvalidSpec, with reasons. */
+  /** Ready, with its reason; Conflict while another class has the same className, or this one's name as className. */
   readonly conditions?: readonly Condition[];
 }
 

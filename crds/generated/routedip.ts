@@ -62,8 +62,9 @@ export interface RoutedIP {
 /** What the user wants. */
 export interface RoutedIPSpec {
   /**
-   * Class that provides the address: the `spec.className` of a ClusterRoutedIPClass, not the name of that object.
-   * Exactly one of className and issuerRef is set.
+   * Class that provides the address: the `spec.className` of a ClusterRoutedIPClass that alone has it, else the name of
+   * such an object. One that is served stays with its class, whatever other classes come. Exactly one of className and
+   * issuerRef is set.
    */
   readonly className?: string;
   /** RoutedIPIssuer that provides the address. Exactly one of className and issuerRef is set. */
@@ -183,7 +184,7 @@ export type AddressOrigin = 'Found' | 'Created' | 'IPGroup';
 export interface ClassInUse {
   /** Kind of the object; IssuerClass of a RoutedIP that had the former field `spec.issuerClass`. */
   readonly kind: ClassKind;
-  /** Name of the object. Of a class that is not there the `spec.className` that is asked for. */
+  /** Name of the object. Of a class that is not there, or not clear, the `spec.className` that is asked for. */
   readonly name: string;
   /**
    * Provider at which the address is, with the account where it is not that of the environment. Absent for a class or

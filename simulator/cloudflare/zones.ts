@@ -29,6 +29,8 @@ export function findZone(account: Account, id: string, path: string): Zone {
   return zone;
 }
 
+const owner = { id: '0f0e0d0c0b0a09080706050403020100', name: 'Simulated Account' };
+
 export const renderZone = (zone: Zone): Record<string, unknown> => ({
   id: zone.id,
   name: zone.name,
@@ -37,6 +39,20 @@ export const renderZone = (zone: Zone): Record<string, unknown> => ({
   type: 'full',
   development_mode: 0,
   name_servers: ['ada.ns.cloudflare.com', 'bob.ns.cloudflare.com'],
+  original_name_servers: null,
+  original_registrar: null,
+  original_dnshost: null,
+  account: owner,
+  owner: { ...owner, type: 'organization' },
+  meta: { step: 2, custom_certificate_quota: 0, page_rule_quota: 3, phishing_detected: false },
+  plan: {
+    id: '0feeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
+    name: 'Free Website',
+    legacy_id: 'free',
+    price: 0,
+    currency: 'USD',
+    is_subscribed: false,
+  },
   created_on: isoTime(zone.createdAt),
   modified_on: isoTime(zone.createdAt),
   activated_on: zone.status === 'active' ? isoTime(zone.createdAt) : null,

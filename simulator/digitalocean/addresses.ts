@@ -1,5 +1,6 @@
+import { BlockList } from 'node:net';
 import type { Cloud } from './cloud.ts';
-import type { Action, ActionType, HistoryEntry, ReservedIP } from './model.ts';
+import type { Action, ActionType, HistoryEntry, Prefix, ReservedIP } from './model.ts';
 import { uuid } from './random.ts';
 import { addressPending, dropletPending, notFound, quotaReached, Refusal, unprocessable } from './refusal.ts';
 
@@ -60,6 +61,31 @@ export function findAddress(cloud: Cloud, ip: string, family: 4 | 6): ReservedIP
   return address;
 }
 
+/** The address that is to be assigned: one of a prefix of the account's own comes into being by that. @throws Refusal 404 */
+export function findAssignable(cloud: Cloud, ip: string): ReservedIP {
+  const prefix = cloud.reservedIPs.has(ip)
+    ? undefined
+    : cloud.prefixes.find((each) => each.status === 'active' && isWithin(each.prefix, ip));
+  if (prefix) return placeAddress(cloud, { ip, region: prefix.region, family: 4, dropletId: null, brought: true });
+  return findAddress(cloud, ip, 4);
+}
+
+export function placePrefix(
+  cloud: Cloud,
+  { prefix, region, status = 'active' }: { prefix: string; region: string; status?: string },
+): Prefix {
+  const placed = { uuid: uuid(cloud.random), prefix, region, status };
+  cloud.prefixes.push(placed);
+  return placed;
+}
+
+function isWithin(cidr: string, ip: string): boolean {
+  const [network = '', bits] = cidr.split('/');
+  const list = new BlockList();
+  list.addSubnet(network, Number(bits));
+  return list.check(ip);
+}
+
 /** Creates an address in a region, unassigned, within the account's limits. */
 export function reserve(cloud: Cloud, region: string, family: 4 | 6, label: string): ReservedIP {
   if (!cloud.regions.has(region)) throw unprocessable('The region you specified is not available.');
@@ -87,7 +113,7 @@ const familyOf = (ip: string): 4 | 6 => (ip.includes(':') ? 6 : 4);
 /** Puts an address into the account without asking for limits, as if it had been there before. `family` counts when no `ip` is given. */
 export function placeAddress(
   cloud: Cloud,
-  wanted: { ip?: string | undefined; region: string; family: 4 | 6; dropletId: number | null; token?: string | undefined },
+  wanted: { ip?: string | undefined; region: string; family: 4 | 6; dropletId: number | null; token?: string | undefined; brought?: true },
 ): ReservedIP {
   const now = cloud.now();
   const family = wanted.ip === undefined ? wanted.family : familyOf(wanted.ip);
@@ -95,6 +121,7 @@ export function placeAddress(
   if (cloud.reservedIPs.has(ip)) throw unprocessable(`${ip} exists already.`);
   const address: ReservedIP = {
     ip,
+    ...(wanted.brought && { brought: true }),
     family,
     region: wanted.region,
     projectId: uuid(cloud.random),

@@ -5,6 +5,7 @@ import { type Answer, send } from '../http/wire.ts';
 import type { Call, CallLog } from './call-log.ts';
 import type { Cloud } from './cloud.ts';
 import type { FaultEffect, Faults } from './faults.ts';
+import { bent, refuseByMode } from './modes.ts';
 import { bringToPresent } from './present.ts';
 import { type Random, uuid } from './random.ts';
 import type { Quota } from './rate-limit.ts';
@@ -82,6 +83,7 @@ function outcomeOf(parts: ApiParts, requestId: string, { url, json, arrived, tok
     if (json === null) throw badRequest('error parsing request body');
     const lacking = ofKind(effects, 'lacksScope').map(({ scope }) => scope);
     if (arrived.method === 'GET') refuseUnseen(url.pathname, lacking);
+    refuseByMode({ cloud, url, params, body: json.value }, effects);
     const stale = Math.max(0, ...ofKind(effects, 'staleReads').map((effect) => effect.ms));
     const said = route.handle({
       cloud,
@@ -94,7 +96,7 @@ function outcomeOf(parts: ApiParts, requestId: string, { url, json, arrived, tok
       actionsHidden: ofKind(effects, 'actionNotFound').length > 0,
     });
     bringToPresent(cloud);
-    return { status: said.status, text: written(withoutUnseen(said, lacking), ofKind(effects, 'truncatePages')[0]) };
+    return { status: said.status, text: written(bent(withoutUnseen(said, lacking), effects), ofKind(effects, 'truncatePages')[0]) };
   } catch (error) {
     if (error instanceof Refusal) return refused(requestId, error);
     const text = JSON.stringify({ id: 'server_error', message: `The simulator failed: ${String(error)}`, request_id: requestId });

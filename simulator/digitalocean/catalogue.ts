@@ -27,6 +27,8 @@ export function regionObject(slug: string): Record<string, unknown> {
   };
 }
 
+export const diskInfo = (): readonly Record<string, unknown>[] => [{ type: 'local', size: { amount: 80, unit: 'gib' } }];
+
 export function sizeObject(slug: string, regions: readonly string[]): Record<string, unknown> {
   return {
     slug,

@@ -1,4 +1,4 @@
-import type { Action, Domain, Droplet, Firewall, ReservedIP } from './model.ts';
+import type { Action, Domain, Droplet, Firewall, Prefix, ReservedIP } from './model.ts';
 import { type Duration, durationSource, type Random, seededRandom } from './random.ts';
 
 export interface CloudOptions {
@@ -21,11 +21,14 @@ export interface Cloud {
   readonly regions: Set<string>;
   readonly droplets: Map<number, Droplet>;
   readonly reservedIPs: Map<string, ReservedIP>;
+  readonly prefixes: Prefix[];
   /** Deleted addresses: stale reads still show them, and tests read their history. */
   readonly deletedIPs: ReservedIP[];
   readonly actions: Map<number, Action>;
   readonly pendingActions: Set<Action>;
   readonly firewalls: Map<string, Firewall>;
+  /** Droplets on which no change of a firewall is applied, and what the API says of that. */
+  readonly hanging: Map<number, 'waiting' | 'failed'>;
   readonly domains: Map<string, Domain>;
   /** Every tag that was ever made or borne. */
   readonly tags: Set<string>;
@@ -46,10 +49,12 @@ export function createCloud(options: CloudOptions): Cloud {
     regions: new Set(options.regions),
     droplets: new Map(),
     reservedIPs: new Map(),
+    prefixes: [],
     deletedIPs: [],
     actions: new Map(),
     pendingActions: new Set(),
     firewalls: new Map(),
+    hanging: new Map(),
     domains: new Map(),
     tags: new Set(),
     creations: [],

@@ -1,11 +1,12 @@
 import { type Fields, flag, integer, text } from '../http/body.ts';
 import { type ControlReply, type ControlRequest, type ControlRoutes, commonRoutes, done, ok, required } from '../http/control.ts';
-import { moveByHand, placeAddress } from './addresses.ts';
+import { moveByHand, placeAddress, placePrefix } from './addresses.ts';
 import { texts } from './body.ts';
 import type { CallLog } from './call-log.ts';
 import type { Cloud } from './cloud.ts';
 import { placeDroplet, removeDroplet } from './droplets.ts';
 import { effectReaders, type Faults } from './faults.ts';
+import { setHanging } from './firewall-policy.ts';
 import { networkRoutes } from './network/control.ts';
 import type { Network } from './network/network.ts';
 import { tagDroplet, untagDroplet } from './tags.ts';
@@ -36,6 +37,15 @@ export const controlRoutes = ({ cloud, faults, log, network }: ControlParts): Co
   },
   'DELETE droplets': ({ rest }) => {
     removeDroplet(cloud, Number(rest[0]));
+    return done;
+  },
+  'POST byoip_prefixes': ({ body }) => {
+    const wish = { prefix: wanted(body, 'prefix'), region: wanted(body, 'region'), status: text(body, 'status') ?? 'active' };
+    return ok({ byoip_prefix: placePrefix(cloud, wish) }, 201);
+  },
+  'PUT hanging_firewalls': ({ rest, body }) => {
+    const status = text(body, 'status');
+    setHanging(cloud, Number(rest[0]), status === 'waiting' || status === 'failed' ? status : null);
     return done;
   },
   'POST reserved_ips': (request) => (request.rest[1] === 'move' ? move(cloud, request) : addAddress(cloud, request)),

@@ -12,20 +12,21 @@ export const firewallsOf = (cloud: Cloud, dropletId: number): readonly Firewall[
   [...cloud.firewalls.values()].filter((firewall) => firewall.members.includes(dropletId) || dropletId in firewall.applied);
 
 /** The changes that droplets still wait for. */
-export const pendingAt = ({ pending }: Firewall, now: number): readonly PendingChange[] => pending.filter(({ dueAt }) => dueAt > now);
+export const pendingIn = ({ hanging, now }: Cloud, { pending }: Firewall): readonly PendingChange[] =>
+  pending.filter(({ dueAt, dropletId }) => dueAt > now() || hanging.has(dropletId));
 
 /** Brings every firewall to the present: changes that are due come into force, and droplets that a tag brings in or takes out get a change of their own. */
 export function settleFirewalls(cloud: Cloud): void {
-  const now = cloud.now();
   for (const firewall of cloud.firewalls.values()) {
-    applyDue(firewall, now);
+    applyDue(cloud, firewall);
     recordChanges(cloud, firewall, 'members');
-    applyDue(firewall, now);
+    applyDue(cloud, firewall);
   }
 }
 
-function applyDue(firewall: Firewall, now: number): void {
-  const due = firewall.pending.filter(({ dueAt }) => dueAt <= now);
+function applyDue(cloud: Cloud, firewall: Firewall): void {
+  const left = pendingIn(cloud, firewall);
+  const due = firewall.pending.filter((change) => !left.includes(change));
   if (due.length === 0) return;
   const applied: Record<number, readonly FirewallRule[]> = { ...firewall.applied };
   for (const { dropletId, removing, inboundRules } of due) {
@@ -33,7 +34,7 @@ function applyDue(firewall: Firewall, now: number): void {
     else applied[dropletId] = inboundRules;
   }
   firewall.applied = applied;
-  firewall.pending = pendingAt(firewall, now);
+  firewall.pending = left;
 }
 
 /** Every member waits for its policy when the rules changed; else only those that came or went. They get it one after the other, the last one when the
@@ -62,4 +63,10 @@ export function leaveFirewalls(cloud: Cloud, id: number): void {
     const { [id]: _, ...applied } = firewall.applied;
     firewall.applied = applied;
   }
+}
+
+/** From now on no change is applied on the droplet; null for all again. */
+export function setHanging(cloud: Cloud, dropletId: number, status: 'waiting' | 'failed' | null): void {
+  if (status === null) cloud.hanging.delete(dropletId);
+  else cloud.hanging.set(dropletId, status);
 }

@@ -1,9 +1,9 @@
 import { fieldsOf, text } from '../http/body.ts';
 import { integers, texts } from './body.ts';
 import type { Cloud } from './cloud.ts';
-import { pendingAt, recordChanges } from './firewall-policy.ts';
+import { pendingIn, recordChanges } from './firewall-policy.ts';
 import { parseRules, type Rules, rulesKey, targetOf } from './firewall-rules.ts';
-import type { Firewall } from './model.ts';
+import type { Firewall, PendingChange } from './model.ts';
 import { uuid } from './random.ts';
 import { conflict, notFound, unprocessable } from './refusal.ts';
 import { isoTime } from './render.ts';
@@ -99,16 +99,18 @@ function refuseUnknown(cloud: Cloud, { dropletIds, tags, inboundRules, outboundR
 const unique = <T>(items: readonly T[]): T[] => [...new Set(items)];
 
 export function renderFirewall(cloud: Cloud, firewall: Firewall): Record<string, unknown> {
-  const pending = pendingAt(firewall, cloud.now());
+  const pending = pendingIn(cloud, firewall);
+  const statusOf = ({ dropletId }: PendingChange): string => cloud.hanging.get(dropletId) ?? 'waiting';
+  const hasFailed = pending.some((change) => statusOf(change) === 'failed');
   return {
     id: firewall.id,
     name: firewall.name,
-    status: pending.length > 0 ? 'waiting' : 'succeeded',
+    status: hasFailed ? 'failed' : pending.length > 0 ? 'waiting' : 'succeeded',
     inbound_rules: firewall.inboundRules,
     outbound_rules: firewall.outboundRules,
     created_at: isoTime(firewall.createdAt),
     droplet_ids: firewall.dropletIds,
     tags: firewall.tags,
-    pending_changes: pending.map(({ dropletId, removing }) => ({ droplet_id: dropletId, removing, status: 'waiting' })),
+    pending_changes: pending.map((change) => ({ droplet_id: change.dropletId, removing: change.removing, status: statusOf(change) })),
   };
 }

@@ -25,8 +25,18 @@ export interface Droplet {
   readonly privateIPv4: string;
 }
 
+/** A network that the account has brought along: its addresses come into being when they are assigned. */
+export interface Prefix {
+  readonly uuid: string;
+  readonly prefix: string;
+  readonly region: string;
+  readonly status: string;
+}
+
 export interface ReservedIP {
   readonly ip: string;
+  /** It is of a prefix of the account's own: while it is on no droplet it is in no answer. Absent for no. */
+  readonly brought?: true;
   readonly family: 4 | 6;
   readonly region: string;
   readonly projectId: string;

@@ -1,5 +1,5 @@
 import { heldBy } from './addresses.ts';
-import { imageObject, regionObject, sizeObject } from './catalogue.ts';
+import { diskInfo, imageObject, regionObject, sizeObject } from './catalogue.ts';
 import type { Cloud } from './cloud.ts';
 import type { Action, Droplet, ReservedIP } from './model.ts';
 
@@ -22,6 +22,7 @@ export function renderDroplet(cloud: Cloud, droplet: Droplet): Record<string, un
     memory: 4096,
     vcpus: 2,
     disk: 80,
+    disk_info: diskInfo(),
     locked: false,
     status: cloud.now() >= droplet.activeAt ? 'active' : 'new',
     kernel: null,

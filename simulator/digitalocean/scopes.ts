@@ -6,6 +6,12 @@ import type { Reply } from './reply.ts';
 const SCOPES: Readonly<Record<Scope, { readonly path: RegExp; readonly keys: readonly string[] }>> = {
   'droplet:read': { path: /^\/v2\/droplets(\/|$)/, keys: ['droplet', 'droplet_ids'] },
   'tag:read': { path: /^\/v2\/tags(\/|$)/, keys: ['tags'] },
+  'reserved_ip:read': { path: /^\/v2\/(reserved_ips|floating_ips|reserved_ipv6)(\/|$)/, keys: [] },
+  'actions:read': { path: /^\/v2\/actions(\/|$)/, keys: [] },
+  'domain:read': { path: /^\/v2\/domains(\/|$)/, keys: [] },
+  'firewall:read': { path: /^\/v2\/firewalls(\/|$)/, keys: [] },
+  'byoip_prefix:read': { path: /^\/v2\/byoip_prefixes(\/|$)/, keys: [] },
+  'account:read': { path: /^\/v2\/account$/, keys: [] },
 };
 
 /** @throws Refusal 403 for what the token may not read */

@@ -1,7 +1,7 @@
 import { createCallLog } from '../http/call-log.ts';
 import { createControl } from '../http/control.ts';
 import { type Served, serve } from '../http/serve.ts';
-import { moveByHand, placeAddress } from './addresses.ts';
+import { moveByHand, placeAddress, placePrefix } from './addresses.ts';
 import { createApi } from './api.ts';
 import type { CallLog } from './call-log.ts';
 import { defaultRegions } from './catalogue.ts';
@@ -9,6 +9,7 @@ import { createCloud } from './cloud.ts';
 import { controlRoutes } from './control.ts';
 import { type DropletWish, placeDroplet, removeDroplet } from './droplets.ts';
 import { createFaults, type Faults } from './faults.ts';
+import { setHanging } from './firewall-policy.ts';
 import type { Action, Domain, Droplet, Firewall, HistoryEntry, ReservedIP } from './model.ts';
 import { createNetwork, type Network } from './network/network.ts';
 import { bringToPresent } from './present.ts';
@@ -68,6 +69,10 @@ export interface DigitalOceanSimulator extends Served {
   /** From now on these tokens are accepted, and no others: as after a token was made and another one revoked. */
   readonly setTokens: (tokens: readonly string[]) => void;
   readonly setFirewallMs: (ms: number) => void;
+  /** From now on no change of a firewall is applied on the droplet, and the API says so; null for all again. */
+  readonly setFirewallHanging: (dropletId: number, status: 'waiting' | 'failed' | null) => void;
+  /** A network that the account brings along. */
+  readonly addPrefix: (wish: { prefix: string; region: string; status?: string }) => void;
   /** Firewalls that bear the tag cover the droplet from now on. */
   readonly tagDroplet: (id: number, tag: string) => void;
   readonly untagDroplet: (id: number, tag: string) => void;
@@ -134,6 +139,8 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     setFirewallMs: (ms) => {
       cloud.firewallMs = ms;
     },
+    setFirewallHanging: (dropletId, status) => setHanging(cloud, dropletId, status),
+    addPrefix: (wish) => placePrefix(cloud, wish),
     tagDroplet: (id, tag) => {
       tagDroplet(cloud, id, tag);
       bringToPresent(cloud);

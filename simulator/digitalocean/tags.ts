@@ -26,9 +26,12 @@ export function findTag(cloud: Cloud, name: string): string {
   return name;
 }
 
+/** Nothing but droplets is simulated. */
+const none = { count: 0, last_tagged_uri: '' };
+
 export function renderTag(cloud: Cloud, name: string): Record<string, unknown> {
   const bearing = [...cloud.droplets.values()].filter(({ tags }) => tags.includes(name));
   const last = bearing.at(-1);
   const counted = { count: bearing.length, last_tagged_uri: last ? `https://api.digitalocean.com/v2/droplets/${last.id}` : '' };
-  return { name, resources: { ...counted, droplets: counted } };
+  return { name, resources: { ...counted, droplets: counted, images: none, volumes: none, volume_snapshots: none, databases: none } };
 }

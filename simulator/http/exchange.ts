@@ -60,12 +60,29 @@ export async function conduct(exchange: Exchange, struck: readonly AnyEffect[]):
   const wait = ofKind(effects, 'latency').reduce((sum, effect) => sum + effect.ms, 0);
   if (wait > 0 && (await pause(response, wait)) === 'gone') return;
   const [hanging] = ofKind(effects, 'hang');
-  if (exchange.instead !== null) return exchange.answer(exchange.instead);
-  if (hanging !== undefined) return await hang(exchange, hanging);
+  const answer = (said: Answer): void => exchange.answer(shaped(said, effects));
+  if (ofKind(effects, 'needsUserAgent').length > 0 && !NAMED.test(exchange.request.headers['user-agent'] ?? '')) return answer(NAMELESS);
+  if (exchange.instead !== null) return answer(exchange.instead);
+  if (hanging !== undefined) return await hang({ ...exchange, answer }, hanging);
   if (ofKind(effects, 'resetBefore').length > 0) return reset(exchange);
-  const answer = exchange.run();
+  const said = exchange.run();
   if (ofKind(effects, 'resetAfter').length > 0) return reset(exchange);
-  exchange.answer(answer);
+  answer(said);
+}
+
+/** What HTTP libraries call themselves says nothing of the program. */
+const NAMED = /^(?!axios|node|undici|Go-http-client)\S/;
+const NAMELESS: Answer = { status: 403, headers: { 'content-type': 'text/html' }, text: '<html><body>Forbidden</body></html>' };
+
+function shaped(answer: Answer, effects: readonly HttpEffect[]): Answer {
+  const [drip] = ofKind(effects, 'dripBody');
+  const [clock] = ofKind(effects, 'clockOff');
+  const headers = {
+    ...answer.headers,
+    ...(clock && { date: new Date(Date.now() + clock.ms).toUTCString() }),
+    ...(ofKind(effects, 'closeConnection').length > 0 && { connection: 'close' }),
+  };
+  return { ...answer, headers, ...(drip && { dripMs: drip.ms }) };
 }
 
 async function hang({ response, run, answer }: Exchange, { applied, ms }: Extract<HttpEffect, { kind: 'hang' }>): Promise<void> {

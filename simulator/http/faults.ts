@@ -12,6 +12,14 @@ export type HttpEffect =
   | { readonly kind: 'hang'; readonly ms?: number; readonly applied?: boolean }
   | { readonly kind: 'resetBefore' }
   | { readonly kind: 'resetAfter' }
+  /** The body comes in small pieces with this pause after each, and nobody says how long it is. */
+  | { readonly kind: 'dripBody'; readonly ms: number }
+  /** The connection ends with the answer. */
+  | { readonly kind: 'closeConnection' }
+  /** The clock of the API is off by so much. */
+  | { readonly kind: 'clockOff'; readonly ms: number }
+  /** A request that does not say which program sends it is refused. */
+  | { readonly kind: 'needsUserAgent' }
   /** Lists only. `invalidJson`: the body stops in the middle. `missingRest`: half of the items are missing, and the totals still count them. */
   | { readonly kind: 'truncatePages'; readonly how?: 'invalidJson' | 'missingRest' };
 
@@ -20,8 +28,12 @@ export interface AnyEffect {
   readonly kind: string;
 }
 
-/** `times`: how many requests it strikes before it is spent; until it is removed when omitted. */
-export type FaultSpec<E extends AnyEffect = HttpEffect> = E & { readonly match?: FaultMatch; readonly times?: number };
+/** `after`: how many requests that it could strike it lets pass first; none when omitted. `times`: how many it strikes before it is spent; until it is removed when omitted. */
+export type FaultSpec<E extends AnyEffect = HttpEffect> = E & {
+  readonly match?: FaultMatch;
+  readonly after?: number;
+  readonly times?: number;
+};
 
 export interface Fault<E extends AnyEffect = HttpEffect> {
   readonly id: number;
@@ -54,7 +66,7 @@ const decisiveKinds: readonly HttpEffect['kind'][] = ['status', 'hang', 'resetBe
 
 /** Of the kinds that decide the answer alone only the first strikes a request. */
 export function createFaults<E extends AnyEffect = HttpEffect>({ reach, decisive = [] }: FaultRules): Faults<E> {
-  const faults = new Map<number, Fault<E> & { hits: number }>();
+  const faults = new Map<number, Fault<E> & { hits: number; passed: number }>();
   const decides = ({ kind }: AnyEffect): boolean => decisive.includes(kind) || decisiveKinds.some((one) => one === kind);
   let count = 0;
   return {
@@ -63,7 +75,7 @@ export function createFaults<E extends AnyEffect = HttpEffect>({ reach, decisive
       new RegExp(spec.match?.path ?? '');
       count += 1;
       const id = count;
-      const fault = { id, spec, hits: 0, remove: () => void faults.delete(id) };
+      const fault = { id, spec, hits: 0, passed: 0, remove: () => void faults.delete(id) };
       faults.set(id, fault);
       return fault;
     },
@@ -76,6 +88,10 @@ export function createFaults<E extends AnyEffect = HttpEffect>({ reach, decisive
       for (const fault of faults.values()) {
         if (!applies(fault, reach[fault.spec.kind], method, path)) continue;
         if (decides(fault.spec) && struck.some(decides)) continue;
+        if (fault.passed < (fault.spec.after ?? 0)) {
+          fault.passed += 1;
+          continue;
+        }
         fault.hits += 1;
         struck.push(fault.spec);
       }

@@ -17,6 +17,10 @@ export const httpEffects: EffectReaders<HttpEffect> = {
   hang: (body) => ({ kind: 'hang', ...('ms' in body ? { ms: number(body, 'ms') } : {}), applied: flag(body, 'applied') ?? false }),
   resetBefore: () => ({ kind: 'resetBefore' }),
   resetAfter: () => ({ kind: 'resetAfter' }),
+  dripBody: (body) => ({ kind: 'dripBody', ms: number(body, 'ms') }),
+  closeConnection: () => ({ kind: 'closeConnection' }),
+  clockOff: (body) => ({ kind: 'clockOff', ms: number(body, 'ms') }),
+  needsUserAgent: () => ({ kind: 'needsUserAgent' }),
   truncatePages: (body) => ({ kind: 'truncatePages', how: text(body, 'how') === 'missingRest' ? 'missingRest' : 'invalidJson' }),
 };
 
@@ -25,10 +29,11 @@ export function parseFault<E extends AnyEffect>(readers: Readonly<Record<string,
   const kind = text(body, 'kind') ?? '';
   const read = Object.hasOwn(readers, kind) ? readers[kind] : undefined;
   if (read === undefined) throw new Refusal(400, `kind must be one of ${Object.keys(readers).join(', ')}.`);
-  const times = integer(body, 'times');
+  const [after, times] = [integer(body, 'after'), integer(body, 'times')];
   return {
     ...read(body),
     ...(isFields(body.match) ? { match: parseMatch(body.match) } : {}),
+    ...(after === undefined ? {} : { after }),
     ...(times === undefined ? {} : { times }),
   };
 }

@@ -13,12 +13,30 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as it is; no body when undefined. */
   readonly text?: string | undefined;
+  /** The pause after each piece of the body, ms; sent at once when undefined. */
+  readonly dripMs?: number | undefined;
 }
 
-export function send(response: ServerResponse, { status, headers = {}, text }: Answer): void {
+const PIECES = 8;
+
+export function send(response: ServerResponse, { status, headers = {}, text, dripMs }: Answer): void {
+  if (dripMs !== undefined && text !== undefined) {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    void drip(response, text, dripMs);
+    return;
+  }
   const about = text === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
   response.writeHead(status, { ...about, ...headers });
   response.end(text);
+}
+
+async function drip(response: ServerResponse, text: string, ms: number): Promise<void> {
+  const size = Math.ceil(text.length / PIECES);
+  for (let at = 0; at < text.length; at += size) {
+    response.write(text.slice(at, at + size));
+    if ((await pause(response, ms)) === 'gone') return;
+  }
+  response.end();
 }
 
 /** Resolves after `ms`, or at once with 'gone' when the client gives up; `ms` null waits for that alone. */

@@ -1,6 +1,6 @@
 import { asObject, typeCauses } from './acceptance.ts';
 import type { AdmissionCheck } from './admission/attributes.ts';
-import { recordUpdate } from './apply/managed-fields.ts';
+import { firstOwner, recordUpdate, setManagers } from './apply/managed-fields.ts';
 import { mergeSchemaOf } from './apply/schemas.ts';
 import { checkPreconditions, type Deletion, finalizersAfter, graceOf, lastOf, markDeleted } from './deletion.ts';
 import { ApiError, alreadyExists, badRequest, type Cause, forbidden, invalid, modified, notFound, uidConflict } from './errors.ts';
@@ -179,8 +179,12 @@ export class Api {
   }
 
   #recordOwner(resource: Resource, object: KubeObject, old: KubeObject, { fieldManager = 'unknown', subresource }: WriteOptions): void {
-    if (old.metadata.managedFields === undefined || object.metadata.managedFields === undefined) return;
-    recordUpdate(object, old, mergeSchemaOf(resource), { manager: fieldManager, operation: 'Update', subresource, now: this.#now() });
+    const schema = mergeSchemaOf(resource);
+    // Who wrote the status of a Service is what controllers of load balancers go by.
+    const begins = old.metadata.managedFields === undefined && resource.kind === 'Service' && subresource === 'status';
+    if (begins) setManagers(object, [firstOwner(old, schema)]);
+    else if (old.metadata.managedFields === undefined || object.metadata.managedFields === undefined) return;
+    recordUpdate(object, old, schema, { manager: fieldManager, operation: 'Update', subresource, now: this.#now() });
   }
 
   #save(resource: Resource, stored: KubeObject, options: WriteOptions): KubeObject {

@@ -16,6 +16,8 @@ export interface PatchOptions {
   subresource?: 'status';
   /** The content type; a merge patch when absent. */
   type?: string;
+  /** In whose name the fields are written. */
+  fieldManager?: string;
 }
 
 /** A refusal of the API server: its status code, and the `reason` and `message` of its Status. */
@@ -182,7 +184,8 @@ export const kubeClient = (connection: Connection): KubeClient => {
       return (Array.isArray(items) ? items : []) as KubeObject[];
     },
     patch: async (ref, body, options = {}) => {
-      const path = (await pathOf(ref)) + (options.subresource ? `/${options.subresource}` : '');
+      const manager = options.fieldManager === undefined ? '' : `?fieldManager=${encodeURIComponent(options.fieldManager)}`;
+      const path = (await pathOf(ref)) + (options.subresource ? `/${options.subresource}` : '') + manager;
       return (await call('PATCH', path, body, options.type ?? 'application/merge-patch+json')) as KubeObject;
     },
     delete: async (ref) => {

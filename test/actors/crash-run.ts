@@ -51,7 +51,9 @@ const isChange = (about: string): boolean =>
   /^(?:(?:assign|unassign|create|delete|add)RoutedIP|(?:reserve|publish|free|release)Vips? |(?:un)?guard |(?:reserve|publish|free) )/.test(
     about,
   ) ||
-  /^(?:claimService|reassociateIP|handOverIP|convertService|assignIngress|removeClone|releaseVirtualIP|mark|convert|settle) /.test(about);
+  /^(?:claimService|reassociateIP|handOverIP|convertService|assignIngress|removeClone|releaseVirtualIP|mark|convert|settle|markVip|contend) /.test(
+    about,
+  );
 
 const count = (hits: Hits, point: KillPoint, about: string): void => {
   hits[point] += 1;

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import type { Fault } from '../../adapters/memory/faults.ts';
 import type { Address } from '../../machines/types.ts';
 import { test } from '../support/sound.ts';
 import { node, type World } from '../support/world.ts';
@@ -60,27 +61,83 @@ describe('an edit of a pool', () => {
     expect(world.assigns()).toHaveLength(2);
   });
 
-  test('that replaces an address while no node is spare serves the new one as soon as its node is free', async ({ open }) => {
-    const world = open();
-    const ref = await serving(world, { [A]: 'a' });
+  test('that replaces an address while no node is spare takes the old one off first, and says so', async ({ open }) => {
+    const world = open({ provider: { actionMs: 1_000 } });
+    const ref = await serving(world, { [A]: 'a', [C]: 'c' });
     world.address(B);
-    world.pool('ingress', { ips: [B] });
-    await world.clock.advance(150_000);
-    expect(world.holderOf(A)).toBe('a');
-    world.nodes(node('b'));
-    await world.untilOn(B, 'b', 1_000);
-    await world.untilStates(ref, { [B]: 'active' });
+    world.pool('ingress', { ips: [B, C] });
+    await world.untilStates(ref, { [B]: 'active', [C]: 'active' }, 10_000);
+    expect([world.holderOf(A), world.holderOf(B), world.holderOf(C)]).toEqual([null, 'a', 'c']);
+    expect(world.provider.writes().map(({ verb, result }) => `${verb} ${result}`)).toEqual([
+      'assignRoutedIP NodeInUse',
+      'unassignRoutedIP ok',
+      'assignRoutedIP ok',
+    ]);
+    expect(world.cluster.projections.flatMap(({ events }) => events.map(({ message }) => message))).toContain(
+      `${A} was taken off a for ${B}: no object lists it any more`,
+    );
   });
 
-  test('that replaces an address while no node is spare serves the new one once the old one is taken off by hand', async ({ open }) => {
+  test('that replaces an address while a node is spare leaves the old one where it is', async ({ open }) => {
+    const world = open();
+    const ref = await serving(world, { [A]: 'a' });
+    world.nodes(node('b'));
+    world.address(B);
+    world.pool('ingress', { ips: [B] });
+    await world.untilStates(ref, { [B]: 'active' });
+    expect([world.holderOf(A), world.holderOf(B)]).toEqual(['a', 'b']);
+    expect(world.provider.writes().map(({ verb }) => verb)).toEqual(['assignRoutedIP']);
+  });
+
+  test('that replaces an address which somebody has deleted at the provider serves the new one', async ({ open }) => {
     const world = open();
     const ref = await serving(world, { [A]: 'a' });
     world.address(B);
+    world.provider.cloud.removeByHand(A);
     world.pool('ingress', { ips: [B] });
+    await world.untilStates(ref, { [B]: 'active' }, 5_000);
+  });
+
+  const fails: Readonly<Record<string, Fault>> = {
+    'is answered by 500': { kind: 'refuse', error: 'Unavailable' },
+    'is not answered, but done': { kind: 'loseReply' },
+    'is done 10 s later': { kind: 'hang', effectAfterMs: 10_000 },
+    'has to wait for a limit': { kind: 'refuse', error: 'RateLimited', retryAfterMs: 5_000 },
+  };
+  for (const [how, fault] of Object.entries(fails)) {
+    test(`that replaces an address whose unassign ${how} serves the new one once that is done`, async ({ open }) => {
+      const world = open();
+      const ref = await serving(world, { [A]: 'a' });
+      world.address(B);
+      world.provider.faults.next('unassignRoutedIP', fault);
+      world.pool('ingress', { ips: [B] });
+      await world.untilStates(ref, { [B]: 'active' }, 60_000);
+      expect([world.holderOf(A), world.holderOf(B)]).toEqual([null, 'a']);
+    });
+  }
+
+  test('that replaces an address which is listed again meanwhile serves what is listed then', async ({ open }) => {
+    const world = open({ provider: { actionMs: 1_000 } });
+    const ref = await serving(world, { [A]: 'a' });
+    world.address(B);
+    world.pool('ingress', { ips: [B] });
+    await world.clock.advance(300);
+    world.pool('ingress', { ips: [A] });
+    await world.untilStates(ref, { [A]: 'active' }, 10_000);
+    expect(world.holderOf(A)).toBe('a');
+  });
+
+  test('that removes an address, and names another one later, takes the old one off then', async ({ open }) => {
+    const world = open();
+    const ref = await serving(world, { [A]: 'a', [C]: 'c' });
+    world.address(B);
+    world.pool('ingress', { ips: [C] });
+    await world.untilStates(ref, { [C]: 'active' });
     await world.clock.advance(20_000);
-    world.provider.cloud.moveByHand(A, null);
-    await world.untilOn(B, 'a', 65_000);
-    await world.untilStates(ref, { [B]: 'active' });
+    expect(world.holderOf(A)).toBe('a');
+    world.pool('ingress', { ips: [B, C] });
+    await world.untilStates(ref, { [B]: 'active', [C]: 'active' }, 10_000);
+    expect([world.holderOf(A), world.holderOf(B)]).toEqual([null, 'a']);
   });
 
   test('that changes the order of the addresses moves nothing', async ({ open }) => {

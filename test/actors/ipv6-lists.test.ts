@@ -40,7 +40,7 @@ describe('lists', () => {
     await world.clock.advance(1_200_000);
     expect(sixes()).toBe(before);
     world.pool('again', { ips: [SIX] });
-    await world.clock.advance(60_000);
+    await world.clock.advance(30_000);
     expect(sixes()).toBe(before + 2);
   });
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { Evacuations } from '../../actors/evacuations.ts';
+import { actorOf } from '../../actors/object-ids.ts';
 import { Waits } from '../../actors/overdue.ts';
-import { actorOf, ObservedPools } from '../../actors/pools.ts';
+import { ObservedPools } from '../../actors/pools.ts';
 import type { ClusterWriter, PoolObject } from '../../actors/ports/cluster.ts';
 import type { ActorRecord, Clock } from '../../actors/ports.ts';
 import { type ProjectorPorts, projector } from '../../actors/project.ts';

@@ -49,20 +49,22 @@ async function listsIn(ms: number, waiting: readonly Address[]): Promise<number>
 }
 
 describe('addresses that are waited for', () => {
-  test('are read one by one while there are two of them', async () => {
-    const two = addresses(2);
-    expect(told(await readAll(two))).toEqual(['observed', 'observed']);
+  test('are read by themselves while they wait alone', async () => {
+    const alone = addresses(1);
+    expect(told(await readAll(alone))).toEqual(['observed']);
+    await clock.advance(STEP);
+    expect(told(await readAll(alone))).toEqual(['observed']);
     expect([calls('findRoutedIP'), calls('listRoutedIPs')]).toEqual([2, 0]);
   });
 
-  test('share one list from three on, and at most three in a step', async () => {
+  test('share lists from two on, and at most three in a step', async () => {
     const five = addresses(5);
     await readAll(five);
     const [singles, lists] = [calls('findRoutedIP'), calls('listRoutedIPs')];
-    expect([singles, lists]).toEqual([2, 1]);
+    expect([singles, lists]).toEqual([1, 1]);
     await clock.advance(STEP);
     expect(told(await readAll(five))).toEqual(five.map(() => 'observed'));
-    expect([calls('findRoutedIP'), calls('listRoutedIPs')]).toEqual([2, 2]);
+    expect([calls('findRoutedIP'), calls('listRoutedIPs')]).toEqual([1, 2]);
     expect(await listsIn(3_000, five)).toBeLessThanOrEqual((3 * 3_000) / STEP + 1);
   });
 
@@ -94,18 +96,31 @@ describe('addresses that are waited for', () => {
     expect(told(await readAll(five.slice(0, 1), clock.now() - 50))).toEqual(['observed']);
   });
 
-  test('get a list every two seconds when there are many of them, and their assigns were accepted at different times', async () => {
+  test('get several lists a second at first when there are many of them, and one every two seconds when they wait long', async () => {
     const many = addresses(30);
     await readAll(many);
-    expect(await listsIn(20_000, many)).toBeLessThanOrEqual(11);
+    const soon = await listsIn(2_000, many);
+    expect(soon).toBeGreaterThanOrEqual(4);
+    expect(soon).toBeLessThanOrEqual(7);
+    reader = addressReader({ provider, clock, stepMs: STEP });
+    await listsIn(8_000, many);
+    expect(await listsIn(20_000, many)).toBeLessThanOrEqual(16);
   });
 
-  test('get a list that needs three pages every six seconds', async () => {
+  test('share none that costs as many calls as they do', async () => {
+    const three = addresses(500).slice(0, 3);
+    await readAll(three);
+    await clock.advance(STEP);
+    await readAll(three);
+    expect([calls('findRoutedIP'), calls('listRoutedIPs')]).toEqual([4, 1]);
+  });
+
+  test('get a list that needs three pages every six seconds when they wait long', async () => {
     const few = addresses(500).slice(0, 5);
     await readAll(few);
     await clock.advance(STEP);
     await readAll(few);
-    expect(await listsIn(18_000, few)).toBeLessThanOrEqual(4);
+    expect(await listsIn(18_000, few)).toBeLessThanOrEqual(8);
   });
 
   test('get a list every two seconds while calls wait for the request budget', async () => {
@@ -121,7 +136,7 @@ describe('addresses that are waited for', () => {
     await readAll(five);
     await clock.advance(30_000);
     const lists = calls('listRoutedIPs');
-    await readAll(five.slice(0, 2));
+    await readAll(five.slice(0, 1));
     expect(calls('listRoutedIPs')).toBe(lists);
   });
 });
@@ -133,7 +148,7 @@ describe('a list that fails', () => {
     const outcomes = await Promise.allSettled(many.map((address) => reader.read(address, 0, CALL)));
     const failed = outcomes.filter(({ status }) => status === 'rejected');
     expect(failed.length).toBeGreaterThan(0);
-    expect(await listsIn(20_000, many)).toBeLessThanOrEqual(11);
+    expect(await listsIn(20_000, many)).toBeLessThanOrEqual(17);
   });
 
   test('for want of budget is asked for again when the wait is over, and not before', async () => {
@@ -147,7 +162,7 @@ describe('a list that fails', () => {
       return provider.listRoutedIPs(call);
     };
     reader = addressReader({ provider: { ...provider, listRoutedIPs }, clock, stepMs: STEP });
-    await readAll(five.slice(0, 2));
+    await readAll(five.slice(0, 1));
     for (let tries = 0; tries < 3; tries += 1) {
       await expect(readAll(five.slice(2))).rejects.toMatchObject({ kind: 'RateLimited', retryAfterMs: 700 - tries * 200 });
       await clock.advance(200);

@@ -217,7 +217,6 @@ describe('a limit', () => {
 
 describe('an assign whose outcome is unknown', () => {
   const faults: Readonly<Record<string, Fault>> = {
-    'answered by 503': refuse('Unavailable'),
     'cut off before it arrived': { kind: 'loseRequest' },
     'without an answer for 15 s': { kind: 'hang' },
   };
@@ -234,7 +233,31 @@ describe('an assign whose outcome is unknown', () => {
     });
   }
 
+  test('answered by 500 is looked up first, and repeated 2 s later: nobody works on it any more', async ({ open }) => {
+    const world = open();
+    const ref = pool(world, 'a');
+    world.provider.faults.next('assignRoutedIP', refuse('Unavailable'));
+    await world.start();
+    await world.untilStates(ref, { [A]: 'active' }, 60 * SECOND);
+    expect(world.assigns()).toHaveLength(2);
+    expect(gaps(world)[0]).toBeGreaterThanOrEqual(2 * SECOND);
+    expect(gaps(world)[0]).toBeLessThan(4 * SECOND);
+    expect(world.invariants.repeats).toEqual([]);
+  });
+
+  test('that gets no answer is in doubt until the call deadline; one that is answered by 500 after it, for 2 s', async ({ open }) => {
+    const world = open();
+    pool(world, 'a');
+    world.provider.faults.next('assignRoutedIP', { kind: 'hang' });
+    world.provider.faults.next('assignRoutedIP', refuse('Unavailable'));
+    await world.start();
+    await world.untilOn(A, 'a', 60 * SECOND);
+    expect(gaps(world)[0]).toBeGreaterThanOrEqual(15 * SECOND);
+    expect(gaps(world)[1]).toBeGreaterThanOrEqual(2 * SECOND);
+  });
+
   const applied: Readonly<Record<string, Fault>> = {
+    'answered by 500, but done 1.9 s later': { kind: 'refuse', error: 'Unavailable', effectAfterMs: 1_900 },
     'cut off after it arrived': { kind: 'loseReply' },
     'without an answer, but done after 10 s': { kind: 'hang', effectAfterMs: 10_000 },
   };

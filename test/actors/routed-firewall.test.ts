@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
-import { node, PROVIDER, providerIDOf } from '../support/world.ts';
+import { node, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { FIREWALL, MINUTE, type RoutedWorld, SECOND, servicePort } from './routed-world.ts';
 
@@ -30,41 +30,7 @@ const firewallCalls = (world: RoutedWorld): readonly string[] => world.provider.
 const deletions = (world: RoutedWorld): readonly string[] => world.changes().filter((verb) => verb.startsWith('delete'));
 const idle = async (world: RoutedWorld): Promise<void> => world.clock.advance(5 * SECOND);
 
-/** Of the next process: changes of firewalls are never applied on these machines. */
-function stuckOn(world: RoutedWorld, ...pendingOn: readonly ProviderID[]): void {
-  const began = world.begins;
-  world.begins = (process) => {
-    began?.(process);
-    const standing = process.providers.all[PROVIDER];
-    const { provider } = standing ?? {};
-    if (!standing || !provider) throw new Error('there is no provider');
-    const findRoutedIPFirewall: typeof provider.findRoutedIPFirewall = async (...asked) => {
-      const found = await provider.findRoutedIPFirewall(...asked);
-      return found && { ...found, pending: true, pendingOn };
-    };
-    process.providers.set(PROVIDER, { ...standing, provider: { ...provider, findRoutedIPFirewall } });
-  };
-}
-
 describe('a firewall', () => {
-  test('whose changes are not applied on a machine of somebody else holds up nobody; on their own node addresses wait', async ({
-    open,
-  }) => {
-    const world = open();
-    stuckOn(world, providerIDOf('foreign'));
-    const first = await ready(world);
-    const ref = shop(world);
-    await world.stable(ref, 'd', 10 * SECOND);
-    world.cluster.setNode(lost('d'));
-    await world.stable(ref, 'c', 10 * SECOND);
-    first.kill();
-    stuckOn(world, providerIDOf('b'));
-    await world.leader();
-    world.cluster.setNode(lost('c'));
-    await world.clock.advance(MINUTE);
-    expect(world.holderOf(A)).toBe('c');
-  });
-
   test('that is not named is not touched: elect, then assign', async ({ open }) => {
     const world = open();
     await ready(world, { routedIPFirewallName: '' });

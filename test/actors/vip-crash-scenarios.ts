@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { VIP_FINALIZER } from '../../machines/vip.ts';
 import { wrongVips } from '../simulation/domains/vips-end.ts';
 import type { WorldOptions } from '../support/world.ts';
 import type { Scenario } from './crash-scenarios.ts';
@@ -67,6 +68,13 @@ const isLetGo = (world: VipWorld): boolean =>
 const web = (world: VipWorld): ObjectRef => world.k8s.setService({ name: 'web' });
 const hasFirst = (world: VipWorld): boolean => has(world, '1.1.1.1');
 
+const theirs = (world: VipWorld): ObjectRef => {
+  const ref = web(world);
+  world.k8s.setIngress(ref, [{ ip: '203.0.113.80' }]);
+  return ref;
+};
+const isContended = (world: VipWorld): boolean => world.k8s.service('default', 'web')?.contended !== undefined;
+
 export const VIP_SCENARIOS: readonly Scenario[] = [
   {
     name: 'a Service gets an address',
@@ -124,5 +132,26 @@ export const VIP_SCENARIOS: readonly Scenario[] = [
     ready: hasFirst,
     begin: (world: VipWorld, ref: ObjectRef) => world.k8s.deleteService(ref),
     isOver: (world: VipWorld) => world.k8s.service('default', 'web') === null && has(world, '1.1.1.1', 'web-next'),
+  },
+  {
+    name: 'a Service is left to somebody else',
+    withinMs: 30 * SECOND,
+    before: (world: VipWorld) => {
+      const ref = theirs(world);
+      // As the allocator of before guarded such.
+      world.k8s.setFinalizers(ref, [VIP_FINALIZER]);
+      return ref;
+    },
+    ready: null,
+    begin: () => {},
+    isOver: (world: VipWorld) => isContended(world) && world.finalizers('web').length === 0,
+  },
+  {
+    name: 'what somebody else wrote goes, and the Service is served',
+    withinMs: 30 * SECOND,
+    before: theirs,
+    ready: isContended,
+    begin: (world: VipWorld, ref: ObjectRef) => world.k8s.setIngress(ref, []),
+    isOver: (world: VipWorld) => hasFirst(world) && !isContended(world),
   },
 ].map(scenario);

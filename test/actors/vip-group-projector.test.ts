@@ -19,7 +19,12 @@ test('a group of which nine tenths are in use says so once, and anew when it com
   let used = 8n;
   const project = ({ events }: { readonly events: readonly { readonly reason: string; readonly message: string }[] }): void =>
     void told.push(events.map(({ reason, message }) => `${reason}: ${message}`));
-  const projector = new GroupProjector({ clock, writer: { project, retract: () => Promise.resolve() }, groups: () => [groupWith(used)] });
+  const projector = new GroupProjector({
+    clock,
+    writer: { project, retract: () => Promise.resolve() },
+    groups: () => [groupWith(used)],
+    contended: () => new Map(),
+  });
   const show = async (count: bigint): Promise<readonly string[] | undefined> => {
     used = count;
     projector.request();

@@ -216,12 +216,14 @@ describe('somebody else', () => {
     expect(w.listed('web')).toEqual(['1.1.1.1']);
   });
 
-  test('who had put something into the ingress before we came has it replaced, and what cannot be ours is never looked for', async () => {
+  test('who had put something into the ingress before we came is left with it until we are asked, and what cannot be ours is never looked for', async () => {
     const w = new VipWorld();
     w.k8s.setGroup('g', { segment: '1.1.1.0/29', excludedIPs: [] });
     const ref = w.k8s.setService({ name: 'web' });
     w.k8s.setIngress(ref, [{ ip: null }, { ip: '192.0.2.1' }]);
     await w.start();
+    await w.clock.runUntil(() => w.state('web') === 'Contended', 10 * SECOND);
+    w.k8s.setService({ name: 'web', requestedIP: '1.1.1.0' });
     await w.untilListed({ web: '1.1.1.0' });
     w.k8s.deleteService(ref);
     await w.untilGone('web');

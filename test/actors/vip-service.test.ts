@@ -74,7 +74,7 @@ describe('a Service of type LoadBalancer', () => {
     ]);
   });
 
-  test('is left to whoever has given it an address while there is no IPGroup: nothing is written, said or remembered, until there is one', async () => {
+  test('is left to whoever has given it an address while there is no IPGroup: nothing is written, said or remembered; with the first group it is said', async () => {
     const w = new VipWorld();
     const ref = w.k8s.setService({ name: 'web' });
     w.k8s.setIngress(ref, [{ ip: null }, { ip: '198.51.100.7' }]);
@@ -84,6 +84,8 @@ describe('a Service of type LoadBalancer', () => {
     expect(w.told('bare')).toEqual(['PoolExhausted: no IP could be allocated']);
     expect([w.k8s.writes, w.told('web'), w.state('web')]).toEqual([[], [], null]);
     w.k8s.setGroup('ipgroup-1', SEGMENT);
-    await w.untilListed({ bare: '1.1.1.1', web: '1.1.1.3' });
+    await w.untilListed({ bare: '1.1.1.1' });
+    await w.clock.runUntil(() => w.state('web') === 'Contended', SECOND);
+    expect(w.listed('web')).toEqual([null, '198.51.100.7']);
   });
 });

@@ -235,6 +235,7 @@ describe('a DigitalOcean firewall', () => {
       nodes: [],
       pending,
       ...(pending_changes?.length === 1 && { pendingOn: ['digitalocean://1'] }),
+      ...(status === 'failed' && { failed: true }),
       otherRules: 0,
       freeRules: 50,
     });

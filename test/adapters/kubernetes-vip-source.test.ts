@@ -178,7 +178,7 @@ describe('ten thousand Services', () => {
     const gc = globalThis.gc as () => void;
     gc();
     const before = process.memoryUsage().heapUsed;
-    const kept = texts.map((text) => trimVipService(JSON.parse(text), null));
+    const kept = texts.map((text) => trimVipService(JSON.parse(text), { loadBalancerClass: null }));
     gc();
     const bytes = process.memoryUsage().heapUsed - before;
     expect(kept).toHaveLength(COUNT);

@@ -37,7 +37,7 @@ const prepared = async ({
     return connection.send(request);
   };
   const ref: ObjectRef = { kind: 'Service', namespace: 'default', name: 'web', uid: created.metadata.uid ?? '' };
-  const writer = new KubernetesVipWriter({ connection: { ...connection, send }, loadBalancerClass: null });
+  const writer = new KubernetesVipWriter({ connection: { ...connection, send }, clock: { now: () => 0 }, loadBalancerClass: null });
   const sent = (method: string): readonly Request[] => requests.filter((request) => request.method === method);
   return { simulator, writer, ref, sent };
 };

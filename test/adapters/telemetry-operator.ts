@@ -129,10 +129,13 @@ export class MeasuredWorld {
       now: () => clock.now(),
       queues: async () => Object.fromEntries(await Promise.all(names.map(async (name) => [name, await ownQueues.queue(name).counts()]))),
       leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
-      // A Service that waits, and the group that is nearly full, are not of this cluster: no addresses of IPGroups are given here.
+      // A Service that waits, one that is contended, and the group that is nearly full, are not of this cluster: no addresses of IPGroups are given here.
       records: () => [
         ...[...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
-        ...(parts.supervisor?.leading ? [{ chart: 'vip-service', snapshot: { value: 'Pending', context: {} } }] : []),
+        ...(parts.supervisor?.leading ? ['Pending', 'Contended'] : []).map((value) => ({
+          chart: 'vip-service',
+          snapshot: { value, context: {} },
+        })),
       ],
       objects: () =>
         this.#pools.map((ref) => ({ kind: ref.kind, conditions: parts.supervisor?.leading ? this.cluster.conditions(ref) : [] })),

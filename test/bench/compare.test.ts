@@ -115,17 +115,17 @@ describe('two builds whose modules are measured', () => {
 
   /** An allocator that hands out numbers, and leaves its name in a file for each group that it is given. */
   function fakeBuild(name: string, modules: Readonly<Record<string, string>> = { 'actors/vip/allocator': ALLOCATOR }): Build {
-    const dist = join(folder, name);
+    const sources = join(folder, name);
     const all = { 'machines/segment': 'export const parseGroup = (name, spec) => ({ name, spec });', ...modules };
     for (const [path, text] of Object.entries(all)) {
-      mkdirSync(dirname(join(dist, path)), { recursive: true });
+      mkdirSync(dirname(join(sources, path)), { recursive: true });
       writeFileSync(
-        join(dist, `${path}.js`),
+        join(sources, `${path}.ts`),
         text.replace('LOG', JSON.stringify(join(folder, 'log'))).replace('NAME', JSON.stringify(name)),
       );
     }
-    writeFileSync(join(dist, 'package.json'), '{"type":"module"}');
-    return { name, dist, entry: join(dist, 'none.mjs'), nodeFlags: [] };
+    writeFileSync(join(sources, 'package.json'), '{"type":"module"}');
+    return { name, sources, entry: join(sources, 'none.mjs'), nodeFlags: [] };
   }
 
   const ALLOCATOR = `

@@ -26,6 +26,7 @@ interface Hook {
   readonly timeoutSeconds?: number;
 }
 interface ClassObject {
+  readonly metadata: { readonly finalizers?: readonly string[] };
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
@@ -232,6 +233,7 @@ describe('an operator whose writes are kept up by a webhook of somebody that nob
       );
     await routedIP('used');
     await stable('used');
+    await stage.until('the class is guarded', async () => ((await found())?.metadata.finalizers ?? []).length > 0);
     const path = '/apis/routedip.io/v1alpha1/clusterroutedipclasses';
     const end = await webhook(cluster(), 'routedip.io', ['clusterroutedipclasses'], `${path}/floating`);
     await deleteRoutedIP('used');

@@ -49,7 +49,7 @@ export const kubernetesVips = (
   { namespace, wipesIngress }: { readonly namespace: string; readonly wipesIngress: boolean },
 ): VipHarness => ({
   wipesIngress,
-  writer: new KubernetesVipWriter({ connection, loadBalancerClass: null }),
+  writer: new KubernetesVipWriter({ connection, clock: systemClock(), loadBalancerClass: null }),
   source: () => vipSourceOn(connection),
   createService: async (name, { type = 'LoadBalancer', loadBalancerIP, requestedIP, pinnedGroup } = {}) => {
     const annotations = bare({ 'ips.paas.org/requested-ip': requestedIP, 'ips.paas.org/ipgroup': pinnedGroup } as JsonObject);

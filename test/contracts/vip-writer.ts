@@ -176,6 +176,44 @@ export const vipWriterContract = (open: () => Promise<VipHarness>): void => {
     });
   });
 
+  describe('what is said of a Service that somebody else serves', () => {
+    test('stands beside the conditions of others, is written once, and goes alone', async () => {
+      const { writer, ...cluster } = await open();
+      const ref = await cluster.createService('contended');
+      await cluster.setIngress(ref, [{ ip: '192.0.2.1' }]);
+      expect((await writer.look(ref))?.contended).toBeUndefined();
+      const fence = new TestFence();
+      await writer.contend(ref, 'it is left', fence);
+      await writer.contend(ref, 'it is left', fence);
+      expect([(await writer.look(ref))?.contended, fence.asserted]).toEqual(['it is left', 1]);
+      await writer.contend(ref, 'for another reason', fence);
+      expect(await writer.look(ref)).toMatchObject({ contended: 'for another reason', ingress: [{ ip: '192.0.2.1' }] });
+      await writer.contend(ref, null, fence);
+      await writer.contend(ref, null, fence);
+      expect([(await writer.look(ref))?.contended, fence.asserted]).toEqual([undefined, 3]);
+    });
+
+    test('is who wrote the ingress: nobody where that is us, or nothing is listed', async () => {
+      const { writer, ...cluster } = await open();
+      const ref = await cluster.createService('written', { loadBalancerIP: '198.51.100.18' });
+      expect(await writer.look(ref)).not.toHaveProperty('by');
+      await cluster.setIngress(ref, [{ ip: '192.0.2.1' }]);
+      expect(await writer.look(ref)).toHaveProperty('by');
+      // What else we write in the status leaves that to him.
+      await writer.contend(ref, 'it is left', new TestFence());
+      expect(await writer.look(ref)).toHaveProperty('by');
+      await writer.publish(ref, address('198.51.100.18'), new TestFence());
+      expect(await writer.look(ref)).not.toHaveProperty('by');
+    });
+
+    test('is nothing of one that is gone', async () => {
+      const { writer, ...cluster } = await open();
+      const ref = await cluster.createService('left');
+      await cluster.deleteService(ref);
+      await expect(writer.contend(ref, 'it is left', new TestFence())).rejects.toMatchObject({ kind: 'NotFound' });
+    });
+  });
+
   describe('a published address', () => {
     test('is all that the ingress lists, and is written once', async () => {
       const { writer, ...cluster } = await open();

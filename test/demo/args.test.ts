@@ -3,7 +3,16 @@ import { HELP, parse, UsageError } from '../../demo/args.ts';
 
 describe('the command line of the demo', () => {
   test('has a default for everything', () => {
-    expect(parse([])).toEqual({ seed: 1, act: null, keep: false, json: false, deadlineMs: 20_000, dashboardBindAddr: null, inspect: null });
+    expect(parse([])).toEqual({
+      seed: 1,
+      act: null,
+      keep: false,
+      watch: false,
+      json: false,
+      deadlineMs: 20_000,
+      dashboardBindAddr: null,
+      inspect: null,
+    });
   });
 
   test('takes what it offers', () => {
@@ -24,6 +33,7 @@ describe('the command line of the demo', () => {
       seed: 7,
       act: 3,
       keep: true,
+      watch: false,
       json: true,
       deadlineMs: 2500,
       dashboardBindAddr: '0.0.0.0:8081',
@@ -31,12 +41,16 @@ describe('the command line of the demo', () => {
     });
   });
 
+  test('stays up while it watches', () => {
+    expect(parse(['--watch', '--json'])).toMatchObject({ watch: true, keep: true });
+  });
+
   test.each(['--help', '-h'])('%s asks for help and nothing else', (flag) => {
     expect(parse([flag])).toBeNull();
   });
 
   test('names every option in its help', () => {
-    for (const option of ['--seed', '--act', '--keep', '--json', '--deadline', '--dashboard-bind-addr', '--help'])
+    for (const option of ['--seed', '--act', '--keep', '--watch', '--json', '--deadline', '--dashboard-bind-addr', '--help'])
       expect(HELP).toContain(option);
   });
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { shareOf } from '../support/extent.ts';
@@ -195,6 +195,23 @@ describe('the demo', () => {
     expect(isRunning(operatorPid)).toBe(false);
     expect(existsSync(kubeconfig)).toBe(false);
     for (const url of urls) await expect(fetch(url), url).rejects.toThrow();
+  });
+
+  test('starts the operator again with --watch when one of its sources changes, and its pages stay where they were', {
+    timeout: 90_000,
+  }, async () => {
+    const demo = startDemo(['--watch', '--json', '--act', '1'], redis.operatorUrl);
+    await waitFor('it is up', () => demo.said.out.includes('\n') || demo.child.exitCode !== null, 80_000);
+    const { log, metrics, operatorPid } = JSON.parse(demo.said.out);
+    const began = () => readFileSync(log, 'utf8').match(/"msg":"leads"/g)?.length ?? 0;
+    expect(began(), demo.said.err).toBe(1);
+    utimesSync(join(import.meta.dirname, '../../machines/ip.ts'), new Date(), new Date());
+    await waitFor('another process leads', () => began() === 2, 60_000);
+    expect((await fetch(metrics)).status).toBe(200);
+    demo.child.kill('SIGTERM');
+    expect(await demo.exited).toBe(0);
+    expect(isRunning(operatorPid)).toBe(false);
+    await expect(fetch(metrics)).rejects.toThrow();
   });
 
   test('fails with the reason and the last words of the operator when that dies', { timeout: 60_000 }, async () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { addPod, createNamespace, labelNode, removePod } from '../../simulator/kubernetes/cluster.ts';
-import { shareOf } from '../support/extent.ts';
+import { shareOfScenarios } from '../support/extent.ts';
 import { kubectl } from '../support/kubectl.ts';
 import { MORTAL_FLAGS } from '../support/operator.ts';
 import { type Names, named } from './named.ts';
@@ -9,7 +9,7 @@ import { movedFrom } from './served.ts';
 import type { Zone } from './zones.ts';
 
 const SAMPLES = join(import.meta.dirname, '../../crds/samples');
-const PROVIDERS = shareOf(['digitalocean', 'cloudflare'] as const, 2);
+const PROVIDERS = shareOfScenarios(['digitalocean', 'cloudflare'] as const, 2);
 const [A, B, C] = ['198.51.100.1', '198.51.100.2', '198.51.100.3'];
 
 /** The record set `nodes` lists the nodes a and b at nodes.example.com, in a zone in which more stands. */

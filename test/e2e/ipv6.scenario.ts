@@ -73,6 +73,18 @@ export const ipv6Scenarios = () =>
       expect(await next.stop()).toBe(0);
     });
 
+    for (const code of [422, 500])
+      test(`that cannot be moved from one Droplet to another (${code}) is taken off the one first`, async () => {
+        const names = current();
+        const { stage } = names;
+        const { six } = await bothServed(names);
+        stage.cloud.faults.add({ kind: 'noDirectMove', code });
+        await stage.notReady('a');
+        await stage.until('it is active on b', async () => (await on(stage, 'six', six)) === 'b', 60_000);
+        const holders = stage.cloud.state.history(six).map(({ dropletId }) => dropletId === null);
+        expect(holders).toEqual([true, false, true, false]);
+      });
+
     test('goes to another node where IPv6 is not enabled, and says so', async () => {
       const names = current();
       const { stage } = names;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { KillPoint } from '../../actors/ports/observers.ts';
-import { shareOf } from '../support/extent.ts';
+import { shareOfScenarios } from '../support/extent.ts';
 import { MORTAL_FLAGS } from '../support/operator.ts';
 import { movedFrom, staged } from './served.ts';
 
@@ -24,7 +24,7 @@ export const killScenarios = () =>
   describe('a failover ends on a spare node when its operator is killed', () => {
     const { served } = staged();
 
-    for (const [point, assigns] of shareOf(Object.entries(POINTS), 2)) {
+    for (const [point, assigns] of shareOfScenarios(Object.entries(POINTS), 2)) {
       test(`at the point ${point}`, async () => {
         const folder = mkdtempSync(join(tmpdir(), 'routedip-kill-'));
         const armed = join(folder, 'armed');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { shareOf } from '../support/extent.ts';
+import { shareOfScenarios } from '../support/extent.ts';
 import { movedFrom, staged } from './served.ts';
 
 /** What an API server may do to the operator's watches. Simulator only where a real server cannot be told to do it. */
@@ -84,7 +84,7 @@ export const watchFaultScenarios = () =>
       'expired between two pages': () => faults().expireContinue('nodes', 2),
     };
 
-    for (const [what, spoil] of shareOf(Object.entries(cases), 3)) {
+    for (const [what, spoil] of shareOfScenarios(Object.entries(cases), 3)) {
       test(`${what}, after a watch that had to start over`, async () => {
         const situation = await served();
         const { stage, ip, holder } = situation;
@@ -102,7 +102,7 @@ export const watchFaultScenarios = () =>
       'is answered with 410': () => faults().expireWatches(),
     };
 
-    for (const [how, disturb] of shareOf(Object.entries(ends), 3)) {
+    for (const [how, disturb] of shareOfScenarios(Object.entries(ends), 3)) {
       test(`and the operator goes on when a watch ${how}`, async () => {
         const situation = await served();
         const { stage, ip, holder } = situation;

@@ -10,6 +10,7 @@ const nodeNamed = (name: string): ClientRef => ({ apiVersion: 'v1', kind: 'Node'
 const BOTH = [POOL, SHOP];
 const PAUSED = 'routedip.io/paused';
 const MOVE_TO = 'routedip.io/move-to';
+const UNASSIGNED = 'routedip.io/unassigned';
 const EVACUATE = 'routedip.io/evacuate';
 
 /** What people ask for by annotations of a pool, of a RoutedIP and of a node. */
@@ -62,6 +63,33 @@ export const marksScenarios = () =>
       await world.stage.until('both are elsewhere', () => [pooled, own].every((address) => !['', ...failed].includes(on(address))));
       await say(world, BOTH, 'Paused', undefined);
       await say(world, BOTH, 'Ready', 'True');
+    });
+
+    test('keeps an address on no node, says who asked, and gives it a node again once it is taken off', async () => {
+      const world = routed();
+      const { pooled, own, on } = await served(world);
+      await annotate(world, [POOL], UNASSIGNED, `${pooled}=alice`);
+      await annotate(world, [SHOP], UNASSIGNED, 'true=alice');
+      await say(world, BOTH, 'Unassigned', 'True');
+      await world.stage.until(
+        'both are on none, and nothing is open',
+        () => [pooled, own].every((address) => on(address) === '') && world.firewall().nodes.length === 0,
+      );
+      for (const [ref, address] of [
+        [POOL, pooled],
+        [SHOP, own],
+      ] as const) {
+        const said = (await conditionsOf(world, ref)).find(({ type }) => type === 'Unassigned');
+        expect(said?.message).toContain(`${address} (alice) is on no node`);
+        expect((await conditionsOf(world, ref)).find(({ type }) => type === 'Ready')).toMatchObject({
+          status: 'False',
+          reason: 'Unassigned',
+        });
+      }
+      await annotate(world, BOTH, UNASSIGNED, null);
+      await say(world, BOTH, 'Ready', 'True');
+      await say(world, BOTH, 'Unassigned', undefined);
+      expect([pooled, own].map(on)).not.toContain('');
     });
 
     test('moves an address to a node, and is taken off once that is done or refused', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { removeNode, removePod, setPod } from '../../simulator/kubernetes/cluster.ts';
-import { shareOf } from '../support/extent.ts';
+import { shareOfScenarios } from '../support/extent.ts';
 import { MORTAL_FLAGS, type Operator } from '../support/operator.ts';
 import { staged } from './served.ts';
 import type { Stage } from './stage.ts';
@@ -25,7 +25,7 @@ export const recreatedScenarios = () =>
   describe('a pool that is created again under its name while its operator restarts is served', () => {
     const { served } = staged({ cloud: { actionMs: 1_000 } });
 
-    for (const [how, moment] of shareOf(Object.entries(MOMENTS), 2)) {
+    for (const [how, moment] of shareOfScenarios(Object.entries(MOMENTS), 2)) {
       test(how, async () => {
         const { stage, operator, ip, holder } = await served(NAMES, { flags: MORTAL_FLAGS });
         const former = (await stage.getPool('ingress')).metadata as { readonly uid?: string };

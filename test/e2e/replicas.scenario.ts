@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { shareOf } from '../support/extent.ts';
+import { shareOfScenarios } from '../support/extent.ts';
 import { MORTAL_FLAGS } from '../support/operator.ts';
 import { LEASE_MS, type ReplicaOptions, SHORT_LEASE, type Stroke, serveByFleet } from './fleet.ts';
 import { cutOffFromRedis, move, moveUntil, shown } from './fleet-steps.ts';
@@ -25,7 +25,7 @@ const END_MS = 12_000;
 
 /** Several processes of one operator on one Redis, all of which run jobs while one decides. */
 export const replicaScenarios = () => {
-  describe.each(shareOf([3, 2], 2))('of %i replicas', (count) => {
+  describe.each(shareOfScenarios([3, 2], 2))('of %i replicas', (count) => {
     const { stage } = staged();
 
     // The leader lives, and those that are killed have nothing under way that is waited for.

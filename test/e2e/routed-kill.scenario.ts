@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KillPoint } from '../../actors/ports/observers.ts';
-import { shareOf } from '../support/extent.ts';
+import { shareOfScenarios } from '../support/extent.ts';
 import { MORTAL_FLAGS } from '../support/operator.ts';
 import { CLASS, FIREWALL, type Routed, routedStage } from './routed.ts';
 
@@ -81,7 +81,7 @@ export const routedKillScenarios = () =>
       await world.stage.until('it is said to be ready', async () => (await world.condition('shop', 'Ready'))?.status === 'True');
     }
 
-    for (const [where, { at, about, done }] of shareOf(Object.entries(DEATHS), 3)) {
+    for (const [where, { at, about, done }] of shareOfScenarios(Object.entries(DEATHS), 3)) {
       test(`though its operator is killed ${where}`, async () => {
         const folder = mkdtempSync(join(tmpdir(), 'routedip-kill-'));
         onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

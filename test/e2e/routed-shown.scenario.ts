@@ -12,7 +12,7 @@ interface Table {
   readonly rows: readonly { readonly cells: readonly unknown[]; readonly object: { readonly metadata: { readonly name: string } } }[];
 }
 
-const NO_CLASS = 'there is no ClusterRoutedIPClass with className "example.com/none"';
+const NO_CLASS = 'there is no ClusterRoutedIPClass with className "example.com/none", and none of that name';
 const NO_SECRET = `Secret ${NAMESPACE}/absent is not there`;
 const RANGE = 'nodePortRange must be first-last or first+count within 1-65535, first not above last, such as 30000-32767';
 

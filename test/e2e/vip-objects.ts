@@ -23,7 +23,10 @@ interface Metadata {
 export interface ServiceObject {
   readonly metadata: Metadata;
   readonly spec: { readonly type: string; readonly ports: readonly JsonObject[] };
-  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string; readonly hostname?: string }[] } };
+  readonly status?: {
+    readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string; readonly hostname?: string }[] };
+    readonly conditions?: GroupStatus['conditions'];
+  };
 }
 
 /** What an IPGroup shows. */
@@ -106,10 +109,17 @@ export class Vips {
   }
 
   /** Writes the ingress of the Service, as anybody may who may write its status. */
-  setIngress(name: string, ingress: readonly JsonObject[]): Promise<unknown> {
+  setIngress(name: string, ingress: readonly JsonObject[], fieldManager?: string): Promise<unknown> {
     return this.client.patch(this.#ref(name), { status: { loadBalancer: { ingress } } } as unknown as JsonObject, {
       subresource: 'status',
+      ...(fieldManager !== undefined && { fieldManager }),
     });
+  }
+
+  /** What the Service says of itself as contended; null for nothing. */
+  async contended(name: string): Promise<string | null> {
+    const { conditions = [] } = (await this.find(name))?.status ?? {};
+    return conditions.find(({ type, status }) => type === 'routedip.io/Contended' && status === 'True')?.message ?? null;
   }
 
   remove(name: string): Promise<unknown> {

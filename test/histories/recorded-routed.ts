@@ -3,7 +3,7 @@ import { FORCE_RELEASE } from '../../actors/pools.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { ActorId } from '../../machines/types.ts';
+import { type ActorId, type Address, UNASSIGNED } from '../../machines/types.ts';
 import { JobsWorld, OLD, YOUNG } from '../actors/jobs-world.ts';
 import { FIREWALL, MINUTE, RoutedWorld, servicePort } from '../actors/routed-world.ts';
 import { type OperatorProcess, PROVIDER, providerIDOf, type World } from '../support/world.ts';
@@ -75,6 +75,26 @@ const openedAfter = routed({ firewallPostAllow: true }, { routedIP: ADDRESS }, a
   world.provider.faults.next('addRoutedIPFirewallNode', { kind: 'refuse', error: 'Unavailable' });
   world.cluster.setNode({ ...YOUNG, ready: false });
   await world.stable(ref, 'old');
+});
+
+/** Somebody wants it on no node, and takes that back. */
+const unassigned = routed({}, { routedIP: ADDRESS }, async ({ world, ref }) => {
+  await world.stable(ref, 'young');
+  world.invariants.unwanted.add(ADDRESS as Address);
+  world.cluster.annotate(ref, { [UNASSIGNED]: 'true=alice' });
+  await world.clock.runUntil(() => world.holderOf(ADDRESS) === null && world.firewall().nodes.length === 0, MINUTE);
+  world.cluster.annotate(ref, {});
+  await world.stable(ref, 'young');
+});
+
+/** Its node is lost, and on the only other one no change of the firewall is applied: it goes there all the same, and is well once all is applied. */
+const hanging = routed({}, { routedIP: ADDRESS }, async ({ world, ref }) => {
+  await world.stable(ref, 'young');
+  world.provider.cloud.setFirewallStuck(providerIDOf('old'), true);
+  world.cluster.setNode({ ...YOUNG, ready: false });
+  await world.clock.runUntil(() => world.holderOf(ADDRESS) === 'old', MINUTE);
+  world.provider.cloud.setFirewallStuck(providerIDOf('old'), false);
+  await world.stable(ref, 'old', MINUTE);
 });
 
 /** Somebody closes its port, which the first try does not put back. */
@@ -168,6 +188,8 @@ export const ROUTED_RECORDINGS: Readonly<Record<string, Recording>> = {
   'routed-created': created,
   'routed-named-while-creating': named,
   'routed-moved-and-pruned': moved,
+  'routed-hanging-firewall': hanging,
+  'routed-unassigned': unassigned,
   'routed-opened-after-the-assignment': openedAfter,
   'routed-closed-by-hand': closedByHand,
   'routed-leftover-of-a-forced-release': leftover,

@@ -54,6 +54,25 @@ export const VIP_RECORDINGS: Readonly<Record<string, Recording>> = {
     await world.untilGone('web', 60 * SECOND);
     await clock.advance(SECOND);
   }),
+  'service-that-somebody-else-serves': recorded(async (world) => {
+    const { k8s, clock } = world;
+    k8s.setGroup('g', { segment: '1.1.1.0/30', excludedIPs: ['1.1.1.0'] });
+    const theirs = (name: string) => k8s.setIngress(k8s.setService({ name }), [{ ip: '203.0.113.80' }], { by: 'cloud-controller-manager' });
+    theirs('found');
+    k8s.setService({ name: 'web' });
+    await world.start();
+    await world.untilListed({ web: '1.1.1.1' });
+    for (const _ of [1, 2]) {
+      await clock.advance(SECOND);
+      theirs('web');
+    }
+    await clock.runUntil(() => world.state('web') === 'Contended', 5 * SECOND);
+    k8s.setService({ name: 'web', requestedIP: '1.1.1.2' });
+    await world.untilListed({ web: '1.1.1.2' });
+    await clock.advance(SECOND);
+    k8s.setService({ name: 'found', type: 'ClusterIP' });
+    await clock.runUntil(() => world.state('found') === null, 5 * SECOND);
+  }),
   'virtual-ip-migrated-and-deleted': async (options, begin) => {
     const world = new MigrationWorld({ ...options, group: false });
     begin(world);

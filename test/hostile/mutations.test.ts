@@ -48,7 +48,7 @@ const MUTATIONS: readonly Mutation[] = [
   {
     mutation: 'an issuer without a Secret works with the credentials of the operator',
     says: /^gets nothing by credentials that are not his/,
-    first: 1,
+    first: 10,
     sabotage: () => void vi.spyOn(OperatorCredentials.prototype, 'refusalOf').mockReturnValue(null),
   },
   {

@@ -83,6 +83,7 @@ const ENDED_BY_OTHERS: Readonly<Record<string, Readonly<Record<string, readonly 
   },
   'vip-service': {
     'Bound.Settled': ['SERVICE_OBSERVED', 'the desk; all is well before'],
+    Contended: ['SERVICE_OBSERVED', 'the desk, once what somebody else wrote is gone, or the Service asks for an address'],
     Pending: ['SERVICE_OBSERVED', 'the desk, once an address can be chosen'],
   },
   'virtual-ip': {

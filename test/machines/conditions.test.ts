@@ -265,6 +265,7 @@ const anyView: fc.Arbitrary<PoolView> = fc
           moves: [{ text: 'asked', address: A, node: 'c', begun: false, answer: null }],
         },
         { isTold: true, paused: false, deleting: false, wrong: 'another value' },
+        { isTold: false, paused: false, deleting: false, wrong: null, parks: { parked: [{ address: A, by: 'alice' }], wrong: null } },
         { isTold: true, paused: false, deleting: false, wrong: null },
       ),
     ),

@@ -3,6 +3,7 @@ import type { FirewallContext } from '../../machines/firewall.ts';
 import type { Held } from '../../machines/firewall-claims.ts';
 import type { FirewallChange, FirewallFound, FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
 import { portText } from '../../machines/port.ts';
+import type { ProviderID } from '../../machines/types.ts';
 import type { Edge } from './explore.ts';
 
 const contextOf = ({ snapshot }: Step): FirewallContext => snapshot.context as FirewallContext;
@@ -50,7 +51,7 @@ const isWithin = (some: Held, all: Held): boolean =>
 
 /** Something comes next, with nobody asking for it. */
 const goesOn = ({ invoking, snapshot }: Step): boolean =>
-  invoking.size > 0 || snapshot.value === 'Resting' || snapshot.value === 'Doubting';
+  invoking.size > 0 || ['Resting', 'Doubting', 'Applying'].includes(String(snapshot.value));
 
 /** Each holds for every event in every state of a firewall. */
 export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
@@ -147,6 +148,11 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
     Object.entries(contextOf(before).claims).every(([id, held]) => {
       const now = contextOf(after).claims[id];
       if (event.type === 'CLAIM' && event.claimant === id) return true;
+      // Whoever is told that his node does not serve goes elsewhere.
+      const isGivenUp =
+        answersOf(after).some(({ to, type }) => to === id && type === 'REFUSED') &&
+        contextOf(after).hanging?.includes(held.nodes.at(-1)?.providerID ?? ('' as ProviderID));
+      if (isGivenUp) return true;
       return now !== undefined && textOf({ ...held, beyond: now.beyond ?? [], ports: without(held, now.beyond) }) === textOf(now);
     }),
 
@@ -211,8 +217,27 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
 
   'whoever waits is answered by a job that runs, or is waited for': ({ after }) => {
     const { waiting } = contextOf(after);
-    return after.invoking.size > 0 || after.snapshot.value === 'Doubting' || Object.keys(waiting).length === 0;
+    const isAwaited = after.snapshot.value === 'Doubting' || after.snapshot.value === 'Applying';
+    return after.invoking.size > 0 || isAwaited || Object.keys(waiting).length === 0;
   },
+
+  'nobody is told that it is open on a node where it is not applied, and whoever has waited for half a minute that the node does not serve':
+    ({ before, event, after }) => {
+      const { pendingOn = [] } = (event.output ?? {}) as Partial<FirewallChange & FirewallFound>;
+      const isOver = !after.invoking.has('open') && /^xstate\.done\.actor\.(look|open)$/.test(event.type);
+      const { claims, waiting } = contextOf(before);
+      const late = Object.values(waiting).filter(
+        ({ claimant, isOpen }) => !isOpen && pendingOn.includes(claims[claimant]?.nodes.at(-1)?.providerID ?? ('' as ProviderID)),
+      );
+      const now = contextOf(after);
+      return late.every((ask) => {
+        if (!isOver || contextOf(before).refused?.includes(ask.claimant)) return true;
+        const told = answersOf(after).find(({ to }) => to === ask.claimant);
+        const isLong = event.at - (ask.since ?? event.at) >= 30_000;
+        if (now.claims[ask.claimant]?.isOpen && !claims[ask.claimant]?.isOpen) return false;
+        return isLong ? told?.type === 'REFUSED' : told === undefined || told.type === 'REFUSED';
+      });
+    },
 
   'what is left of ours is removed at last, with nobody waiting for it, but for the last rule': ({ after }) => {
     const context = contextOf(after);

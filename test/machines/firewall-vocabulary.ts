@@ -41,6 +41,24 @@ export const full = looked([SSH, 'tcp/443', 'tcp/80'], [providerIDOf('a'), provi
 export const crowded = event('xstate.done.actor.look', {
   output: { ports: [SSH], nodes: [], pending: false, freeRules: 1 } satisfies FirewallFound,
 });
+const late = {
+  ports: [SSH, 'tcp/443', 'tcp/80'],
+  nodes: [providerIDOf('a'), providerIDOf('b')],
+  pending: true,
+  pendingOn: [providerIDOf('a')],
+};
+/** Everything is there, and on one machine not applied. */
+export const unapplied = event('xstate.done.actor.look', { output: late satisfies FirewallFound });
+/** The same, after more than half a minute. */
+export const neverApplied = event(
+  'xstate.done.actor.look',
+  { output: { ...late, failed: true } satisfies FirewallFound },
+  START + 31 * SECOND,
+);
+/** Everything was added, and on one machine it is not applied. */
+export const openedLate = event('xstate.done.actor.open', {
+  output: { owned: { ports: [], nodes: [] }, deferred: null, pendingOn: [providerIDOf('a')] } satisfies FirewallChange,
+});
 export const opened = event('xstate.done.actor.open', { output: { owned: { ports: [], nodes: [] }, deferred: null } });
 /** One of two ports of api was not taken. */
 export const openedInPart = event('xstate.done.actor.open', {
@@ -73,6 +91,7 @@ export const resumed = event('RESUME');
 export const credentialsChanged = event('SECRET_OBSERVED');
 /** Nobody uses its account any more. */
 export const deleted = event('DELETED');
+export const looksAgain = event('xstate.after.applied.firewall.Applying');
 export const rested = event('xstate.after.rest.firewall.Resting', {}, START + SECOND);
 export const doubted = event('xstate.after.doubt.firewall.Doubting', {}, START + 15 * SECOND);
 
@@ -100,13 +119,27 @@ export const FIREWALL_EVENTS = {
   unheard: [...without(openedInPart, prunedButOne), ...(['open', 'prune'] as const).map(unheard), resumed, doubted, credentialsChanged],
   taken: [...without(openedInPart, prunedButOne), taken],
   crowded: [...without(openedInPart, prunedButOne), crowded, prunedToRoom],
+  late: [...without(openedInPart, prunedButOne, full), unapplied, neverApplied, openedLate, looksAgain],
   /** The same as usual, and restarts, in a firewall that Jobs drive. */
   byJobs: [...USUAL, resumed, doubted, taken].map((heard) => (heard.type === 'CLAIM' ? { ...heard, byJobs: true } : heard)),
 } as const;
 
 /** Not the times and the counts, and of what is ours only whether there is anything that nobody claims. */
 export const firewallTelling: Telling = ({ value, context }) => {
-  const { claims, waiting, owned, found, working, byJobs, hasShrunk, refused = [], lost, doubt, failure: why } = context as FirewallContext;
+  const {
+    claims,
+    waiting,
+    owned,
+    found,
+    working,
+    byJobs,
+    hasShrunk,
+    refused = [],
+    hanging = [],
+    lost,
+    doubt,
+    failure: why,
+  } = context as FirewallContext;
   const held = Object.entries(claims).map(([id, { nodes, ports, beyond = [], isOpen }]) => [
     id,
     nodes.length,
@@ -116,6 +149,6 @@ export const firewallTelling: Telling = ({ value, context }) => {
   ]);
   const asked = Object.values(waiting).map(({ claimId, isOpen }) => [claimId, isOpen]);
   const kept = [owned.ports.length, owned.nodes.length];
-  const marks = [byJobs, hasShrunk, refused.join(), why !== null, Boolean(lost), doubt?.of];
+  const marks = [byJobs, hasShrunk, refused.join(), hanging.length, why !== null, Boolean(lost), doubt?.of];
   return [value, held.sort(), asked.sort(), kept, found?.ports.length, working.length, ...marks];
 };

@@ -14,18 +14,19 @@ import * as words from './firewall-vocabulary.ts';
 
 const chart = chartOf('firewall');
 describe.each([
-  { by: 'an API', events: frozen(words.FIREWALL_EVENTS.usual), never: ['Doubting'] },
-  { by: 'an API of which not every answer is heard', events: frozen(words.FIREWALL_EVENTS.unheard), never: [] },
+  { by: 'an API', events: frozen(words.FIREWALL_EVENTS.usual), never: ['Doubting', 'Applying'] },
+  { by: 'an API that is slow to apply what it is told', events: frozen(words.FIREWALL_EVENTS.late), never: ['Doubting'] },
+  { by: 'an API of which not every answer is heard', events: frozen(words.FIREWALL_EVENTS.unheard), never: ['Applying'] },
   {
     by: 'an API, and to which something may still be done of before',
     events: frozen([...words.FIREWALL_EVENTS.usual, words.doubted]),
-    never: [],
+    never: ['Applying'],
     begins: { ...words.NEW_FIREWALL, doubt: { of: 'both', until: START + SECOND } } as const,
   },
-  { by: 'an API, and in which rules are scarce', events: frozen(words.FIREWALL_EVENTS.crowded), never: ['Doubting'] },
-  { by: 'an API, and from which others take something out', events: frozen(words.FIREWALL_EVENTS.taken), never: ['Doubting'] },
+  { by: 'an API, and in which rules are scarce', events: frozen(words.FIREWALL_EVENTS.crowded), never: ['Doubting', 'Applying'] },
+  { by: 'an API, and from which others take something out', events: frozen(words.FIREWALL_EVENTS.taken), never: ['Doubting', 'Applying'] },
   // A Job is found again: nothing of it is in doubt.
-  { by: 'Jobs', events: frozen(words.FIREWALL_EVENTS.byJobs), never: ['Doubting'] },
+  { by: 'Jobs', events: frozen(words.FIREWALL_EVENTS.byJobs), never: ['Doubting', 'Applying'] },
 ])('a firewall that is driven by $by', ({ events, never, begins = words.NEW_FIREWALL }) => {
   const exploration = { chart, input: frozen(begins), events, telling: words.firewallTelling };
   const all = placesOf(exploration);
@@ -45,7 +46,7 @@ describe.each([
     test('a restart looks again before it adds, and goes on with anything else', () => {
       for (const { end } of shareOf(places, 6)) {
         const resumed = step(chart, end.snapshot, { type: 'RESUME', at: START });
-        const looks = end.snapshot.value === 'Opening';
+        const looks = end.snapshot.value === 'Opening' || end.snapshot.value === 'Applying';
         expect(resumed.snapshot.value).toBe(looks ? 'Looking' : end.snapshot.value);
         expect([...resumed.invoking]).toEqual(resumed.starts.map(({ invokeId }) => invokeId));
         expect(resumed.delays.length).toBe(resumed.snapshot.value === 'Resting' || resumed.snapshot.value === 'Doubting' ? 1 : 0);
@@ -65,6 +66,7 @@ describe.each([
     const comingTo = ({ invoking, snapshot }: Step): MachineEvent | null => {
       if (snapshot.value === 'Resting') return words.rested;
       if (snapshot.value === 'Doubting') return words.doubted;
+      if (snapshot.value === 'Applying') return words.looksAgain;
       const [job] = [...invoking];
       return job === undefined ? null : ({ look: words.full, open: words.opened, prune: words.pruned }[job] ?? null);
     };

@@ -15,9 +15,9 @@ const claims = (step: Step): readonly Claim[] =>
   step.effects.flatMap((effect) => (effect.type === 'claim' ? [effect.params.event as Claim] : []));
 const claimsTo = (step: Step): readonly (Claim & { readonly to: string })[] =>
   step.effects.flatMap((effect) => (effect.type === 'claim' ? [{ ...(effect.params.event as Claim), to: effect.params.to }] : []));
-/** The address is given up, or nothing of it is to be open in that firewall any more. */
-const leaves = ({ retiring, policy }: AddressContext, firewall: string): boolean =>
-  retiring !== null || policy.firewall !== firewall || policy.ports.length === 0;
+/** The address is given up, or on no node, or nothing of it is to be open in that firewall any more. */
+const leaves = ({ retiring, elected, policy }: AddressContext, firewall: string): boolean =>
+  retiring !== null || elected === null || policy.firewall !== firewall || policy.ports.length === 0;
 const isDoubting = ({ snapshot }: Step): boolean => JSON.stringify(snapshot.value) === '{"Unassigned":"Doubting"}';
 const isLookingAgain = ({ snapshot }: Step): boolean => JSON.stringify(snapshot.value) === '{"Unassigned":"LookingAgain"}';
 const inputs = <I>(step: Step, name: string): readonly I[] => step.starts.flatMap(({ job, input }) => (job === name ? [input as I] : []));
@@ -38,15 +38,18 @@ const returns = (effect: Step['effects'][number], node: string | undefined): boo
 
 /** Each holds for every event in every state. */
 export const RULES: Readonly<Record<string, Rule>> = {
-  'nothing is closed before the address is confirmed on its node, unless it is given up': ({ after }) =>
-    claims(after).every(({ mode }) => mode === 'open' || confirmedHere(contextOf(after)) || contextOf(after).retiring !== null),
+  'nothing is closed before the address is confirmed on its node, unless it is given up, or on none': ({ after }) => {
+    const { retiring, elected, assigned } = contextOf(after);
+    const isDone = confirmedHere(contextOf(after)) || retiring !== null || (elected === null && assigned === null);
+    return claims(after).every(({ mode }) => mode === 'open' || isDone);
+  },
 
   'the former node keeps its rules until the next one is confirmed': ({ after }) =>
     claimsTo(after).every(
       ({ to, mode, node }) => mode === 'open' || leaves(contextOf(after), to) || node?.name === contextOf(after).assigned?.name,
     ),
 
-  'an address that is given up claims nothing, any other one its node and all its ports': ({ after }) =>
+  'an address that is given up, or on none, claims nothing, any other one its node and all its ports': ({ after }) =>
     claimsTo(after).every(({ to, node, ports, claimant }) => {
       const { elected, policy, id } = contextOf(after);
       const wanted = leaves(contextOf(after), to) ? [null, []] : [elected?.name, policy.ports];
@@ -68,12 +71,13 @@ export const RULES: Readonly<Record<string, Rule>> = {
     return issued <= 1 && (issued === 0 || !before.invoking.has('assign') || event.type === 'RESUME');
   },
 
-  'nothing but its outcome ends an assign, or a person who wants the address gone, or a restart when it is given up': ({
+  'nothing but its outcome ends an assign, or a person who wants the address gone, or a restart when it is given up or wanted on none': ({
     before,
     event,
     after,
   }) => {
-    const isCutOff = event.type === 'RESUME' && contextOf(before).retiring !== null;
+    const { retiring, parked } = contextOf(before);
+    const isCutOff = event.type === 'RESUME' && (retiring !== null || Boolean(parked));
     return (
       !before.invoking.has('assign') || after.invoking.has('assign') || event.type.endsWith('.actor.assign') || isForced(event) || isCutOff
     );
@@ -100,7 +104,8 @@ export const RULES: Readonly<Record<string, Rule>> = {
 
   'while an assign in doubt may take effect its node stays claimed': ({ before, event, after }) => {
     const [was, { inDoubtUntil, elected, retiring }] = [contextOf(before), contextOf(after)];
-    const isKept = inDoubtUntil === null || elected !== null || retiring !== null;
+    const isOfAssign = !before.invoking.has('unassign');
+    const isKept = inDoubtUntil === null || elected !== null || retiring !== null || !isOfAssign;
     const wasGivenUp = was.inDoubtUntil !== null && was.elected === null;
     return isKept || wasGivenUp || isOver(was, event);
   },
@@ -132,12 +137,23 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'where the address is assigned changes only by what the provider says': ({ before, event, after }) => {
     const [was, is] = [contextOf(before), contextOf(after)];
     if (was.assigned?.name === is.assigned?.name) return true;
-    if (is.assigned === null) return /\.actor\.(find|assign)$/.test(event.type) || event.type === 'ADDRESS_OBSERVED';
+    if (is.assigned === null) return /\.actor\.(find|assign|unassign)$/.test(event.type) || event.type === 'ADDRESS_OBSERVED';
     return event.type === 'xstate.done.actor.assign' || (event.type === 'NODE_GRANTED' && was.holder === is.assigned.providerID);
   },
 
-  'nothing is ever detached; only an address of ours that is to be deleted is given to the provider': ({ after }) =>
-    after.starts.every(({ job }) => ['find', 'assign', 'release', 'elect'].includes(job)) &&
+  'an address leaves its node only where somebody wants it on none, once, and while nothing is in doubt': ({ before, event, after }) => {
+    if (inputs(after, 'unassign').length === 0) return true;
+    const { parked, retiring, holder, inDoubtUntil, elected } = contextOf(after);
+    const isNews = contextOf(before).parked !== 'done' || event.type === 'PARK';
+    return parked === 'asked' && retiring === null && holder !== null && inDoubtUntil === null && elected === null && isNews;
+  },
+
+  'one that is wanted on no node is not assigned': ({ after }) =>
+    (!contextOf(after).parked || inputs(after, 'assign').length === 0) &&
+    (!contextOf(after).parked || !JSON.stringify(after.snapshot.value).includes('Stable')),
+
+  'only an address of ours that is to be deleted is given to the provider': ({ after }) =>
+    after.starts.every(({ job }) => ['find', 'assign', 'unassign', 'release', 'elect'].includes(job)) &&
     (inputs(after, 'release').length === 0 || (contextOf(after).retiring === 'Delete' && contextOf(after).origin === 'Created')),
 
   'a stable address is confirmed on an eligible node, and nothing is wrong with it': ({ after }) => {
@@ -155,7 +171,8 @@ export const RULES: Readonly<Record<string, Rule>> = {
 
   'an address that is given up gets no node and is not assigned again': ({ before, after }) => {
     if (contextOf(before).retiring === null) return true;
-    const gone = ['Assigning', 'Pruning', 'CoolOff', 'Releasing', 'Released'].includes(String(after.snapshot.value));
+    const isLettingGo = after.invoking.has('unassign');
+    const gone = isLettingGo || ['Assigning', 'Pruning', 'CoolOff', 'Releasing', 'Released'].includes(String(after.snapshot.value));
     return gone && contextOf(after).retiring !== null && inputs(after, 'assign').length === 0;
   },
 

@@ -2,7 +2,7 @@ import type { MachineEvent } from '../../actors/step.ts';
 import type { FirewallPolicy } from '../../machines/events.ts';
 import type { AddressContext, AddressInput } from '../../machines/ip-context.ts';
 import type { JobFailure } from '../../machines/types.ts';
-import { A, cutOff, failure, observed, POOL, PROVIDER, refOf, START } from './builders.ts';
+import { A, cutOff, failure, observed, POOL, PROVIDER, providerIDOf, refOf, START } from './builders.ts';
 import { CALL_DEADLINE } from './drive.ts';
 import type { Telling } from './explore.ts';
 
@@ -94,6 +94,29 @@ export const ADOPTING: readonly MachineEvent[] = [
   event('xstate.after.nextLook.ip.Unassigned.LookingAgain'),
 ];
 
+/** What comes to one that somebody wants on no node. */
+export const PARKING: readonly MachineEvent[] = [
+  event('PARK', { parked: true }),
+  event('PARK', { parked: false }),
+  event('NODE_GRANTED', { node: refOf('a'), spaced: false }),
+  event('NODE_OBSERVED', { name: 'a', eligible: false }),
+  event('ADDRESS_OBSERVED', { observed: observed(A, 'b') }),
+  event('RETIRE', { policy: 'Retain' }),
+  event('RESUME'),
+  event('xstate.done.actor.find', { output: observed(A) }),
+  event('xstate.done.actor.find', { output: observed(A, 'a') }),
+  event('xstate.done.actor.assign', { output: {} }),
+  ...failing('assign', failure('Unavailable'), cutOff()),
+  event('xstate.done.actor.unassign', { output: { providerID: null } }),
+  event('xstate.done.actor.unassign', { output: { providerID: providerIDOf('b') } }),
+  ...failing('unassign', failure('Unavailable'), failure('NotFound'), cutOff()),
+  event('OPENED', { claimId: 'claim' }),
+  event('PRUNED', { claimId: 'claim' }),
+  event('REFUSED', { claimId: 'claim', kind: 'Conflict', reason: 'the firewall is full' }),
+  event('xstate.after.coolOff.ip.CoolOff'),
+  event('xstate.after.doubt.ip.Unassigned.Doubting'),
+];
+
 /** A grant of a pool that spaces its assignments. */
 export const SPACED = event('NODE_GRANTED', { node: refOf('b'), spaced: true });
 
@@ -128,9 +151,10 @@ export const telling: Telling = ({ value, context }) => {
     resume,
     retiring,
     claimed,
+    parked = null,
   } = context as AddressContext;
   const waits = value === 'CoolOff' ? [resume, cause(found)] : [];
   const common = [value, retiring, policy.firewall && policy.postAllow, policy.taint ?? null, claimed.length, waits];
   if (retiring) return common;
-  return [...common, elected?.name, eligible, spaced, assigned?.name, holder, known, inDoubtUntil !== null];
+  return [...common, elected?.name, eligible, spaced, assigned?.name, holder, known, inDoubtUntil !== null, parked];
 };

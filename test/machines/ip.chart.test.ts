@@ -19,6 +19,7 @@ import {
   FIRST,
   MARKED,
   NONE,
+  PARKING,
   policyIs,
   SPACED,
   telling,
@@ -34,7 +35,11 @@ const adopting = {
   input: frozen(addressInput({ origin: 'Found', policy: BY_JOBS })),
   events: frozen(ADOPTING),
 };
-const places = [exploration, adopting].flatMap(placesOf).map((place) => ({ ...place, open: place.edges.reduce<Opened>(opened, null) }));
+/** One that somebody wants on no node. */
+const parking = { ...exploration, input: frozen(addressInput({ policy: FIRST })), events: frozen(PARKING) };
+const places = [exploration, adopting, parking]
+  .flatMap(placesOf)
+  .map((place) => ({ ...place, open: place.edges.reduce<Opened>(opened, null) }));
 const living = places.filter(({ end }) => !end.done);
 const contextOf = ({ snapshot }: Step): AddressContext => snapshot.context as AddressContext;
 
@@ -105,9 +110,11 @@ describe('in every state', () => {
     }
   });
 
-  test('a restart goes on there: its job, its timer, its claim or its word to the pool is issued again, but no assign of one that is given up', () => {
+  test('a restart goes on there: its job, its timer, its claim or its word to the pool is issued again, but no assign of one that is given up or wanted on no node', () => {
     for (const { end } of living) {
-      if (end.invoking.has('assign') && contextOf(end).retiring !== null) continue;
+      // One that is given up, or is wanted on no node, is read again.
+      if (end.invoking.has('unassign') || (end.invoking.has('assign') && (contextOf(end).retiring !== null || contextOf(end).parked)))
+        continue;
       const resumed = step(chart, end.snapshot, { type: 'RESUME', at: START + SECOND });
       expect(resumed.snapshot.value).toEqual(end.snapshot.value);
       expect(resumed.starts.map(({ invokeId }) => invokeId)).toEqual([...end.invoking]);
@@ -181,6 +188,10 @@ function answerTo(state: string, well: boolean): { readonly type: string; readon
   switch (state) {
     case 'Assigning':
       return well ? { type: 'xstate.done.actor.assign', output: {} } : { type: 'xstate.error.actor.assign', error: cutOff() };
+    case 'Unassigned.LettingGo':
+      return well
+        ? { type: 'xstate.done.actor.unassign', output: { providerID: null } }
+        : { type: 'xstate.error.actor.unassign', error: failure('Unauthorized') };
     case 'Pruning':
       return well ? { type: 'PRUNED', claimId: 'claim' } : { type: 'REFUSED', claimId: 'claim', kind: 'Unauthorized', reason: 'no token' };
     case 'Releasing':

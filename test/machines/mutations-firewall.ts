@@ -148,6 +148,15 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: state('Idle', (config) => ({ ...config, always: [] })),
     events: [words.webOpens],
   },
+  'nobody is told that it is open on a node where it is not applied, and whoever has waited for half a minute that the node does not serve':
+    {
+      mutation: 'what was added counts as open, whatever is applied',
+      spoil: action<Context>('opened', (context, event) => {
+        const { pendingOn: _, ...output } = (event as unknown as { output: FirewallChange }).output;
+        return firewall.opened({ ...context, found: null }, { ...(event as object), output } as never);
+      }),
+      events: [words.webOpens, words.bare, words.openedLate],
+    },
   'what is left of ours is removed at last, with nobody waiting for it, but for the last rule': {
     mutation: 'what nobody waits for is left',
     spoil: guard<Context>('mustPrune', ({ waiting }) => Object.values(waiting).some(({ isOpen }) => isOpen)),

@@ -16,6 +16,10 @@ const assigned = event('xstate.done.actor.assign', { output: {} });
 const fails = (error = failure('Unavailable')) => event('xstate.error.actor.assign', { error });
 const opens = event('OPENED', { claimId: 'claim' });
 const retires = event('RETIRE', { policy: 'Retain' });
+const parks = event('PARK', { parked: true });
+const letGo = event('xstate.done.actor.unassign', { output: { providerID: null } });
+const foundOn = (name: string) => event('xstate.done.actor.find', { output: observed(A, name) });
+const seenOn = (name: string) => event('ADDRESS_OBSERVED', { observed: observed(A, name) });
 const waited = event('xstate.after.coolOff.ip.CoolOff');
 
 /** The address is known and the node granted. */
@@ -27,7 +31,7 @@ const is = (claim: (context: AddressContext) => boolean) => claim;
 
 /** For each rule of an address a defect that it must catch. */
 export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
-  'nothing is closed before the address is confirmed on its node, unless it is given up': {
+  'nothing is closed before the address is confirmed on its node, unless it is given up, or on none': {
     mutation: 'what is open counts as what is confirmed: from the opening it goes straight to the pruning',
     spoil: guard('confirmedHere', () => true),
     events: [...toOpening, opens],
@@ -48,7 +52,7 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     ),
     events: [...toOpening, opens, assigned, policyIs(NONE), retires],
   },
-  'an address that is given up claims nothing, any other one its node and all its ports': {
+  'an address that is given up, or on none, claims nothing, any other one its node and all its ports': {
     mutation: 'an address that is given up keeps its claims',
     spoil: action(
       'claimPrune',
@@ -77,7 +81,7 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     })),
     events: [...toAssigning, granted('b')],
   },
-  'nothing but its outcome ends an assign, or a person who wants the address gone, or a restart when it is given up': {
+  'nothing but its outcome ends an assign, or a person who wants the address gone, or a restart when it is given up or wanted on none': {
     mutation: 'an address that is given up does not wait for the assign that is under way',
     spoil: state('Assigning', ({ on: { RETIRE: _, ...on } = {}, ...config }) => ({ ...config, on })),
     events: [...toAssigning, retires],
@@ -148,7 +152,23 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: action<AddressContext, AnyAddressEvent>('noteNode', (context, given) => ip.noteNode({ ...context, assigned: null }, given)),
     events: [...toAssigning, assigned, lost('a')],
   },
-  'nothing is ever detached; only an address of ours that is to be deleted is given to the provider': {
+  'an address leaves its node only where somebody wants it on none, once, and while nothing is in doubt': {
+    mutation: 'one that was let go is let go again wherever somebody puts it',
+    spoil: guard(
+      'mustLetGo',
+      is(({ parked, holder }) => Boolean(parked) && holder !== null),
+    ),
+    events: [foundOn('a'), granted('a'), parks, letGo, seenOn('b'), foundOn('b')],
+  },
+  'one that is wanted on no node is not assigned': {
+    mutation: 'a wait of before goes on to the assignment',
+    spoil: guard(
+      'resumesAssigning',
+      is(({ resume, eligible, known }) => resume === 'Assigning' && eligible && known),
+    ),
+    events: [...toAssigning, parks, fails(), waited],
+  },
+  'only an address of ours that is to be deleted is given to the provider': {
     mutation: 'an address that is given up is released at the provider, whatever its policy says',
     spoil: guard(
       'prunesNothingAndReleases',

@@ -19,6 +19,8 @@ const published = words.published(words.A);
 const bound = [words.wantsA, words.reservedA, published, words.boundA];
 const tidying = [...bound, words.hasBoth, words.reservedB, words.published(words.B)];
 const missed = [words.orphaned, words.missed];
+/** What we published was written over, put right, and written over again. */
+const overwrittenTwice = [words.overwritten, words.reservedA, words.publishedOver, words.boundA, words.overwritten];
 
 /** For each rule of the chart of a Service's address a defect that it must catch. */
 export const VIP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
@@ -148,6 +150,26 @@ export const VIP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'a Service that wants an address again is gone all the same',
     spoil: state('Releasing.Freeing', (config) => ({ ...config, invoke: { ...config.invoke, onDone: { target: '#vipService.Gone' } } })),
     events: [words.away, words.back, words.released],
+  },
+  'nothing is reserved for or published to a Service that is left to somebody else': {
+    mutation: 'in the place of a word to people the address is published',
+    spoil: state('Marking', (config) => ({ ...config, invoke: { ...config.invoke, src: 'publishVip' } })),
+    events: [words.foreign],
+  },
+  'what is said of a Service is that it is left to somebody else, as long as it is': {
+    mutation: 'the condition says the same, whatever is so',
+    spoil: told('Marking', (context) => ({ ...vip.markInput(context), message: 'somebody else serves it' })),
+    events: [words.foreign],
+  },
+  'our finalizer is taken off one that is left only if nothing is reserved for it': {
+    mutation: 'our finalizer is taken off whatever is left',
+    spoil: told('Marking', (context) => ({ ...vip.markInput(context), letsGo: true })),
+    events: overwrittenTwice,
+  },
+  'whoever rests as contended says so, and is left': {
+    mutation: 'nobody is told that a Service is left',
+    spoil: guard<Context>('mustMark', () => false),
+    events: [words.foreign],
   },
   'another Service of the name is heard as itself': {
     mutation: 'whoever has the name counts as the Service that was',

@@ -1,6 +1,6 @@
-import type { FreeVipsInput, PublishVipInput, ReleaseVipInput, ReserveVipInput } from '../../machines/jobs.ts';
+import type { FreeVipsInput, MarkVipInput, PublishVipInput, ReleaseVipInput, ReserveVipInput } from '../../machines/jobs.ts';
 import { isOwnedBy } from '../../machines/vip.ts';
-import { isAlive, leftovers, type VipContext } from '../../machines/vip-service.ts';
+import { isAlive, isContended, leftovers, mustMark, type VipContext } from '../../machines/vip-service.ts';
 import type { Edge } from './explore.ts';
 import { DOUBT_MS } from './vip-vocabulary.ts';
 
@@ -49,6 +49,22 @@ export const VIP_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
         (service?.guarded && owned.some((ip) => ip.address === address && isOwnedBy(ip, ref) && !doomed.includes(ip.uid))),
     );
   },
+
+  'nothing is reserved for or published to a Service that is left to somebody else': ({ after }) =>
+    !contextOf(after).contention ||
+    after.starts.every(({ job }) => !['reserveVip', 'publishVip'].includes(job as string)) ||
+    !isAlive(contextOf(after)),
+
+  'what is said of a Service is that it is left to somebody else, as long as it is': (edge) =>
+    inputsOf<MarkVipInput>(edge, 'markVip').every(({ message }) => message === (contextOf(edge.after).contention?.message ?? null)),
+
+  'our finalizer is taken off one that is left only if nothing is reserved for it': (edge) =>
+    inputsOf<MarkVipInput>(edge, 'markVip').every(
+      ({ letsGo }) => !letsGo || (contextOf(edge.after).owned.length === 0 && isContended(contextOf(edge.after))),
+    ),
+
+  'whoever rests as contended says so, and is left': ({ after }) =>
+    stateOf(after) !== '"Contended"' || (isContended(contextOf(after)) && !mustMark(contextOf(after))),
 
   'the ingress is emptied only of what is another’s': (edge) =>
     inputsOf<PublishVipInput>(edge, 'publishVip').every(({ address }) => address !== null || contextOf(edge.after).usurps),

@@ -65,3 +65,41 @@ describe('an address that was published', () => {
     expect(mustPublish(observe(after, later))).toBe(true);
   });
 });
+
+describe('an address that somebody else writes over', () => {
+  const by = (service: VipService): VipService => ({ ...service, by: 'cloud' });
+  const bound = observe(vipContext({ id: 'vip/default/web', ref: REF }), told(listing(ADDRESS)));
+  const overwritten = observe(bound, told(by(listing('9.9.9.9'))));
+  const repaired = (context: VipContext) =>
+    notePublished(context, {
+      type: 'xstate.done.actor.publish',
+      at: 2,
+      output: { uid: 'u', address: ADDRESS, changed: true, seen: '9.9.9.9', repairs: true },
+    });
+
+  test('is put right, which counts', () => {
+    expect(publishInput(overwritten)).toMatchObject({ repairs: true, seen: '9.9.9.9' });
+    expect(repaired(overwritten)).toMatchObject({ repairs: [2], ousted: false });
+  });
+
+  test('and does so again before we heard that it was put right, is left then', () => {
+    const again = observe(observe(overwritten, told(listing(ADDRESS))), told(by(listing('8.8.8.8'))));
+    expect([again.contention, mustPublish(again)]).toEqual([undefined, true]);
+    const after = repaired(again);
+    expect([mustPublish(after), after.contention?.message]).toEqual([false, expect.stringContaining('(cloud)')]);
+  });
+
+  test('counts only what was really written', () => {
+    const output = { uid: 'u', address: ADDRESS, changed: false, seen: '9.9.9.9', repairs: true as const };
+    expect(notePublished(overwritten, { type: 'xstate.done.actor.publish', at: 2, output }).repairs).toBeUndefined();
+  });
+
+  test('is another Service’s by now: of the former one nothing is remembered', () => {
+    const contended = observe(repaired(overwritten), told(by(listing('9.9.9.9'))));
+    const left = observe({ ...contended, marked: 'left' }, { ...told(by(listing('9.9.9.9'))), at: 20_000 });
+    expect(left.contention).toBeTruthy();
+    const ref = { ...REF, uid: 'another' };
+    const fresh = observe(left, { ...told({ ...listing(), ref }), owned: [] });
+    expect(fresh).toMatchObject({ contention: null, repairs: [], ousted: false, marked: null });
+  });
+});

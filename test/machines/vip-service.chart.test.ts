@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type MachineEvent, type Step, step } from '../../actors/step.ts';
-import type { FreeVipsInput, PublishVipInput, ReserveVipInput } from '../../machines/jobs.ts';
+import type { FreeVipsInput, MarkVipInput, PublishVipInput, ReserveVipInput } from '../../machines/jobs.ts';
 import type { VipContext } from '../../machines/vip-service.ts';
 import { frozen, START } from './builders.ts';
 import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
@@ -11,8 +11,12 @@ import * as words from './vip-vocabulary.ts';
 
 const chart = chartOf('vip-service');
 const events = frozen(words.VIP_EVENTS);
-const exploration = { chart, input: frozen(words.VIP_INPUT), events, telling: words.vipTelling, comes: words.vipComes };
-const places = placesOf(exploration);
+const base = { chart, input: frozen(words.VIP_INPUT), comes: words.vipComes };
+const explorations = [
+  { ...base, events, telling: words.vipTelling },
+  { ...base, events: frozen(words.CONTENDED_EVENTS), telling: words.contendedTelling },
+].map((exploration) => ({ exploration, places: placesOf(exploration) }));
+const places = explorations.flatMap((each) => each.places);
 const live = places.filter(({ end }) => !end.done);
 
 test('every state is reached', () => {
@@ -20,14 +24,17 @@ test('every state is reached', () => {
   expect(places.length).toBeGreaterThan(500);
 });
 
-testRules([{ exploration, places: live }], { all: VIP_RULES, brokenBy: brokenByVip, triesOver: 10_000 });
+testRules(
+  explorations.map(({ exploration, places: all }) => ({ exploration, places: all.filter(({ end }) => !end.done) })),
+  { all: VIP_RULES, brokenBy: brokenByVip, triesOver: 10_000 },
+);
 
 describe('in every state', () => {
   testPurity(chart, { samples: samplesOf(places), samplesOver: 9, events });
 
   /** What the job does when it does what it is asked for. */
   const outcomeOf = ({ job, input }: Step['starts'][number]): MachineEvent | null => {
-    const { service, address, seen } = input as unknown as ReserveVipInput & PublishVipInput;
+    const { service, address, seen, message, letsGo } = input as unknown as ReserveVipInput & PublishVipInput & MarkVipInput;
     const freed = { freed: ((input as unknown as FreeVipsInput).ips ?? []).map(({ uid }) => uid) };
     const outcomes: Readonly<Record<string, () => MachineEvent>> = {
       reserveVip: () => words.done('reserve', words.ip(address as never, `ip-${address}-anew`, service)),
@@ -35,6 +42,7 @@ describe('in every state', () => {
       freeVips: () => words.done((input as unknown as FreeVipsInput).clears ? 'yield' : 'free', freed),
       releaseVip: () => words.done('release', { kept: false, ...freed }),
       lookVip: () => words.missed,
+      markVip: () => words.done('mark', { uid: service.uid, message, letsGo }),
     };
     return outcomes[job as string]?.() ?? null;
   };
@@ -63,10 +71,21 @@ describe('in every state', () => {
     }
   });
 
+  test('one that somebody else writes over for a second time rests as contended once jobs succeed, and stays so whatever he lists', () => {
+    const ousted = live.filter(({ end }) => ((end.snapshot.context as VipContext).repairs?.length ?? 0) > 0);
+    expect(ousted.length).toBeGreaterThan(20);
+    for (const { end, path } of ousted) {
+      const bound = settled(step(chart, end.snapshot, { ...words.boundA, at: START + 20_000 }));
+      const after = settled(step(chart, bound.snapshot, { ...words.overwritten, at: START + 40_000 }));
+      if (after.snapshot.value !== 'Contended') expect.fail(`${JSON.stringify(after.snapshot.value)} after ${told(path)}`);
+    }
+  });
+
   test('one whose Service wants an address that there is has it once jobs succeed', () => {
     for (const { end, path } of live) {
       for (const wish of [words.wantsA, words.hasA, words.changesToB, words.backToA, words.heir]) {
-        const heard = { ...wish, at: START + 600_000 };
+        // What was written over others by then counts no more.
+        const heard = { ...wish, at: START + 7_200_000 };
         const after = settled(step(chart, end.snapshot, heard));
         // What was done meanwhile is told again, as it is by now.
         const { owned, target, service } = after.snapshot.context as VipContext;

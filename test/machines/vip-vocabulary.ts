@@ -2,6 +2,7 @@ import type { MachineEvent } from '../../actors/step.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import type { ReservedIP, VipService } from '../../machines/vip.ts';
+import { contendedAfter } from '../../machines/vip-contention.ts';
 import type { ServiceObserved, VipContext, VipInput } from '../../machines/vip-service.ts';
 import { failure, SECOND, START } from './builders.ts';
 import type { Exploration, Telling } from './explore.ts';
@@ -48,7 +49,7 @@ export const observed = (
   seen: VipService | null,
   owned: readonly ReservedIP[],
   target: Address | null,
-  change: Partial<Pick<ServiceObserved, 'refusal' | 'usurps' | 'at'>> = {},
+  change: Partial<Pick<ServiceObserved, 'refusal' | 'usurps' | 'at' | 'foreign' | 'asks'>> = {},
 ): MachineEvent =>
   event('SERVICE_OBSERVED', {
     service: seen,
@@ -72,6 +73,22 @@ export const boundB = observed(service(lists(B)), [IP_A, IP_B], B);
 export const backToA = observed(service(lists(B)), [IP_A, IP_B], A);
 export const lost = observed(service(lists(A)), [], A);
 export const usurps = observed(service(lists(A)), [], null, { usurps: true, refusal: FULL });
+/** Somebody else's ingress. */
+const THEIRS: Pick<VipService, 'ingress' | 'by'> = { ingress: [{ ip: '203.0.113.80' }], by: 'cloud' };
+const leftWith = (isReserved: boolean): string => {
+  const listing = { text: '203.0.113.80', isChanged: false, isMarked: isReserved, isReserved, isForeign: true, asks: '', by: 'cloud' };
+  return contendedAfter({}, listing, START).contention?.message ?? '';
+};
+/** What is said of it, while an address of ours is reserved for it and while none is. */
+const LEFT = { found: leftWith(false), reserved: leftWith(true) };
+export const foreign = observed(service(THEIRS), [], null, { foreign: true });
+export const foreignGuarded = observed(service({ ...THEIRS, guarded: true }), [], null, { foreign: true });
+export const foreignAsks = observed(service(THEIRS), [], A, { asks: 'a' });
+export const overwritten = observed(service({ ...THEIRS, guarded: true }), [IP_A], A, { foreign: true });
+export const overwrittenAsks = observed(service({ ...THEIRS, guarded: true }), [IP_A], A, { asks: 'a' });
+export const emptied = observed(service(lists()), [IP_A], A);
+export const markedBound = observed(service({ ...lists(A), contended: 'left' }), [IP_A], A);
+export const markedAway = observed(service({ contended: 'left', wanting: false }), [], null);
 export const deleted = observed(service({ ...lists(A), deleting: true }), [IP_A], null);
 export const deletedBare = observed(service({ ...lists(), deleting: true }), [], null);
 export const away = observed(service({ ...lists(A), wanting: false }), [IP_A], null);
@@ -86,6 +103,8 @@ export const reservedB = done('reserve', IP_B);
 /** `seen`: what was listed when it was asked for. */
 export const published = (address: Address | null, seen: string = address === A ? '' : A): MachineEvent =>
   done('publish', { uid: REF.uid, address, seen, changed: true });
+export const publishedOver = done('publish', { uid: REF.uid, address: A, seen: '203.0.113.80', changed: true, repairs: true });
+export const marked = (message: string | null, letsGo = false): MachineEvent => done('mark', { uid: REF.uid, message, letsGo });
 export const freedA = done('free', { freed: ['ip-a'] });
 export const yieldedA = done('yield', { freed: ['ip-a'] });
 export const released = done('release', { kept: false, freed: ['ip-a'] });
@@ -93,7 +112,7 @@ export const kept = done('release', { kept: true, freed: [] });
 export const missed = done('look', { wanting: false });
 export const found = done('look', { wanting: true });
 
-export const JOBS = ['reserve', 'publish', 'free', 'yield', 'release', 'look'] as const;
+export const JOBS = ['reserve', 'publish', 'free', 'yield', 'release', 'look', 'mark'] as const;
 export const failed = (job: string): MachineEvent => event(`xstate.error.actor.${job}`, { error: failure('Conflict') });
 /** It may have taken effect, or may yet. */
 export const lostTrack = (job: string): MachineEvent =>
@@ -141,6 +160,33 @@ export const VIP_EVENTS: readonly MachineEvent[] = [
   doubted,
 ];
 
+/** What comes to a Service whose ingress somebody else writes, too. */
+export const CONTENDED_EVENTS: readonly MachineEvent[] = [
+  boundA,
+  foreign,
+  foreignGuarded,
+  foreignAsks,
+  overwritten,
+  overwrittenAsks,
+  emptied,
+  markedBound,
+  markedAway,
+  deleted,
+  away,
+  gone,
+  reservedA,
+  published(A),
+  publishedOver,
+  marked(LEFT.found),
+  marked(LEFT.found, true),
+  marked(LEFT.reserved),
+  marked(null),
+  released,
+  failed('mark'),
+  resumed,
+  rested,
+];
+
 /** Not the counts, and of what is late only whether anything is. */
 export const vipTelling: Telling = ({ value, context }) => {
   const { ref, service: seen, heard, owned, target, usurps: isUsurping, doomed, looks, failure: failed, late } = context as VipContext;
@@ -156,6 +202,22 @@ export const vipTelling: Telling = ({ value, context }) => {
     looks > 0,
     failed !== null,
     late.freed.length > 0,
+  ];
+};
+
+/** Of such a Service neither what is being deleted, nor what failed. */
+export const contendedTelling: Telling = ({ value, context }) => {
+  const { heard, service: seen, owned, target, ousted, repairs = [], contention, marked: said } = context as VipContext;
+  return [
+    value,
+    heard,
+    seen && [seen.wanting, seen.deleting, seen.guarded, seen.ingress, seen.contended],
+    owned.length,
+    target?.address,
+    ousted,
+    repairs.length > 0,
+    contention?.asks,
+    said,
   ];
 };
 

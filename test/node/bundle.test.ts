@@ -28,6 +28,12 @@ async function redis(): Promise<Pod> {
   return pod;
 }
 
+/** The StatefulSet has no Pod for a moment after one has ended. */
+async function redisIsReady(): Promise<boolean> {
+  const [pod] = await podsOf(stage, REDIS);
+  return pod !== undefined && isReady(pod);
+}
+
 const inRedis = async (...command: readonly string[]): Promise<string> =>
   (await inNamespace('exec', (await redis()).metadata.name, '--', ...command)).trim();
 
@@ -79,7 +85,7 @@ describe('deploy/bundle.yaml on an empty cluster', () => {
     note('from kubectl apply to two ready replicas', at);
     console.log(`from a Pod's creation to Ready: ${ready.map((pod) => `${secondsToReady(pod)} s`).join(', ')}`);
     expect(await password()).toMatch(/^\w{64}$/);
-    await stage.until('Redis is ready', async () => isReady(await redis()));
+    await stage.until('Redis is ready', redisIsReady);
     await untilLed(stage);
   });
 
@@ -158,7 +164,7 @@ describe('deploy/bundle.yaml on an empty cluster', () => {
     expect(await ends(led)).toBe(0);
     expect(await ends(await redis())).toBe(0);
     await replicas(stage);
-    await stage.until('Redis is ready', async () => isReady(await redis()));
+    await stage.until('Redis is ready', redisIsReady);
     expect(await stage.activeOn('ingress', address)).not.toBeNull();
   });
 

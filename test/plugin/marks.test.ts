@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { evacuate, move, pause, resume, withMove } from '../../plugin/marks.ts';
+import { evacuate, move, pause, resume, unassign, withMove } from '../../plugin/marks.ts';
 import { EXIT } from '../../plugin/ports.ts';
 import { POOLS, pool, ROUTED_IPS, routedIP, world } from './support.ts';
 
@@ -61,6 +61,30 @@ describe('kubectl routedip move', () => {
     [`${ADDRESS}=a`, `${ADDRESS}=b`],
     [`${OTHER}=a, ${ADDRESS}=a`, `${OTHER}=a,${ADDRESS}=b`],
   ])('puts its move into "%s"', (value, after) => expect(withMove(value, ADDRESS, 'b')).toBe(after));
+});
+
+describe('kubectl routedip unassign', () => {
+  test('writes who asks, beside what was asked for before, and takes back what it wrote', async () => {
+    const mark = 'routedip.io/unassigned';
+    const both = `203.0.113.1, ${ADDRESS}=bob`;
+    const answers = { [POOLS]: [ingress({ [mark]: both })], [ROUTED_IPS]: [shop], [POOL]: {}, [ROUTED]: {} };
+    const made = world(answers);
+    expect(await unassign(made.session, { address: ADDRESS })).toBe(EXIT.ok);
+    expect(await unassign(made.session, { address: OTHER, by: 'night shift, team a' })).toBe(EXIT.ok);
+    expect(await unassign(made.session, { address: ADDRESS, undo: true })).toBe(EXIT.ok);
+    expect(await unassign(made.session, { address: OTHER, undo: true })).toBe(EXIT.ok);
+    expect(made.patches).toEqual([
+      { path: POOL, body: { metadata: { resourceVersion: '7', annotations: { [mark]: `203.0.113.1,${ADDRESS}=alice@example.com` } } } },
+      { path: ROUTED, body: { metadata: { resourceVersion: '8', annotations: { [mark]: 'true=night shift  team a' } } } },
+      { path: POOL, body: { metadata: { resourceVersion: '7', annotations: { [mark]: '203.0.113.1' } } } },
+    ]);
+    expect(made.out().split('\n')).toEqual([
+      `${ADDRESS} of floatingippool/ingress in default is to leave its node, and stays on none until kubectl routedip unassign ${ADDRESS} --undo`,
+      `${OTHER} of routedip/shop in web is to leave its node, and stays on none until kubectl routedip unassign ${OTHER} --undo`,
+      `${ADDRESS} of floatingippool/ingress in default is granted a node again`,
+      `${OTHER} of routedip/shop in web is not kept off nodes`,
+    ]);
+  });
 });
 
 describe('kubectl routedip pause and resume', () => {

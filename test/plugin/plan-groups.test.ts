@@ -195,6 +195,13 @@ describe('kubectl routedip plan, IPGroups and Services', () => {
     expect(rows(first.text)).toEqual(['allocate | 192.0.2.7 | - | Service default/shop']);
   });
 
+  test('a Service that somebody else serves stays his, with the first IPGroup as well', async () => {
+    const managedFields = [{ manager: 'cloud', fieldsV1: { 'f:status': { 'f:loadBalancer': { 'f:ingress': {} } } } }];
+    const theirs = service('theirs', { has: '203.0.113.80', metadata: { managedFields, finalizers: [] } });
+    const first = await planned({ [SERVICES]: [theirs] }, ipGroup('edge', '192.0.2.7/32'));
+    expect(first.text).toBe('Nothing would move if IPGroup edge were applied.');
+  });
+
   test('Services are not read for what has nothing to do with them', async () => {
     const pool = { apiVersion: 'flipop.digitalocean.com/v1alpha1', kind: 'FloatingIPPool', metadata: { name: 'x' } };
     const spec = { provider: 'digitalocean', region: 'nyc3', match: { nodeLabel: 'pool=work' }, ips: ['198.51.100.1'] };

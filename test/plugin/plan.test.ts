@@ -348,6 +348,25 @@ move   198.51.100.1   a      c
       const { text } = await planned({ answers, facts }, classOf({ routedIPFirewallName: 'edge' }));
       expect(text).toMatch(/^open +tcp\/8080 +- +firewall edge$/m);
     });
+
+    test('that shares its className with another one moves nobody that is served; a new RoutedIP is to say which one it means', async () => {
+      const stands = {
+        metadata: { name: 'has', namespace: 'default', uid: 'u', creationTimestamp: at(-9), finalizers: ['routedip.io/finalizer'] },
+        spec: { className: CLASS, serviceRef: { serviceName: 'has' } },
+        status: {
+          ...{ routedIP: ONE, assignedNode: 'a', providerID: 'digitalocean://a', addressOrigin: 'Created', state: 'Stable' },
+          class: { kind: 'ClusterRoutedIPClass', name: 'first', provider: 'digitalocean@routedip-operator.s' },
+        },
+      };
+      const first = { metadata: { name: 'first' }, spec: { className: CLASS, region: 'nyc3', fromSecretsRef: [{ name: 's' }] } };
+      const answers = { [ROUTED_IPS]: [stands], [CLASSES]: [first] };
+      const second = classOf({ routedIPFirewallName: 'edge' });
+      expect((await planned({ answers, facts }, second)).text).toBe('Nothing would move if ClusterRoutedIPClass floating were applied.');
+      const { text, code } = await planned({ answers, facts }, `${second}---\n${shop}`);
+      expect([text, code]).toEqual([expect.stringContaining('name one of them as className: first, floating'), EXIT.attention]);
+      const named = shop.replace(`className: ${CLASS}`, 'className: floating');
+      expect((await planned({ answers, facts }, `${second}---\n${named}`)).text).toMatch(/^create +a new address/m);
+    });
   });
 
   test.each([

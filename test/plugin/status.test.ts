@@ -306,6 +306,22 @@ nodednsrecordset/work in default, work.example.com: NodesWithoutAddress: a has n
     expect((await shown({ [SERVICES]: services })).text).toBe('nothing has or wants an address in the cluster');
   });
 
+  test('a Service that is left to somebody else says so, whether an address is reserved for it or not', async () => {
+    const conditions = [{ ...condition('routedip.io/Contended', 'True', 'Contended', 'left to cloud'), lastTransitionTime: at(-5) }];
+    const service = (name: string) => ({
+      metadata: { name, namespace: 'web' },
+      spec: { type: 'LoadBalancer' },
+      status: { loadBalancer: { ingress: [{ ip: '203.0.113.80' }] }, conditions },
+    });
+    const ip = { metadata: { name: '192.0.2.1', labels: { ipgroup: 'g' }, annotations: { 'virtualips.paas.il/owner': 'web/had' } } };
+    const found = await shown({ [GROUPS]: [{ metadata: { name: 'g' } }], [IPS]: [ip], [SERVICES]: [service('never'), service('had')] });
+    expect(found.text).toMatch(/service\/never +- +- +contended +5s +Contended/);
+    expect(found.text).toContain('service/never in web: Contended: left to cloud');
+    expect(found.text).toMatch(/ip\/192\.0\.2\.1 .*reserved/);
+    expect(found.text).toContain('left to cloud');
+    expect([found.text.includes('service/had in'), found.code]).toEqual([false, EXIT.attention]);
+  });
+
   test('one address alone', async () => {
     const answers = { [POOLS]: [pool('p', { ips: { '203.0.113.9': active('a'), '203.0.113.8': active('b') } })] };
     const found = await shown(answers, {}, '203.0.113.8');

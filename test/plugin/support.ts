@@ -32,6 +32,7 @@ export function world(answers: Readonly<Record<string, unknown>>, more: Partial<
   const api: ClusterAPI = {
     list: async (path) => answer(path) as readonly unknown[] | null,
     get: async (path) => answer(path),
+    review: async () => ({}),
     patch: async (path, body) => {
       const found = answer(path);
       patches.push({ path, body });
@@ -61,6 +62,7 @@ export const NO_FACTS: ClusterFacts = {
   pods: async () => [],
   service: async () => null,
   routedIPClass: async () => null,
+  user: async () => 'alice@example.com',
   vipService: vipServiceOf,
   reservedIP: reservedIPOf,
 };

@@ -1,7 +1,7 @@
 import type { ActorRecord } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
-import type { Address } from '../../machines/types.ts';
+import type { ActorId, Address } from '../../machines/types.ts';
 import { AdoptionRules, type Owner } from '../support/adoption-rules.ts';
 import { CreationRules } from '../support/creations.ts';
 import { type Account, type Claiming, ownersOf, shownBy } from '../support/owners.ts';
@@ -111,11 +111,13 @@ export class Made {
 
   /** While one is being made for a RoutedIP nobody can tell an address that a person makes again from that one: he does it later. */
   isMaking(): boolean {
-    const { world, routed } = this.#stage;
+    const { world, routed, attacker } = this.#stage;
     if (!routed) return false;
-    const isCreating = (context: PoolContext): boolean => context.acquiring.intent !== null;
+    // What became of a creation of an attacker that nobody can tell any more nobody settles for him.
+    const isCreating = (actor: ActorId, { acquiring }: PoolContext): boolean =>
+      acquiring.intent !== null && !(attacker?.isOwn(actor) && acquiring.unclear.length > 0);
     for (const [actor, { chart, snapshot }] of world.invariants.records)
-      if (chart === 'pool' && actor.startsWith('rip/') && isCreating(snapshot.context as unknown as PoolContext)) return true;
+      if (chart === 'pool' && actor.startsWith('rip/') && isCreating(actor, snapshot.context as unknown as PoolContext)) return true;
     return routed.refs().some((ref) => world.statusOf(ref).pendingCreate !== undefined);
   }
 
@@ -201,15 +203,20 @@ export class Made {
   /** What a person made while a creation was in doubt counts as what it made: should that come later, it is nobody's. */
   get #mayForget(): boolean {
     const { happens } = this.#stage;
-    return forgets(this.#stage) || this.#isLost('recreate', 'force') || happens('people', 'makeByHand');
+    const isPoolLost = this.#isUnread && happens('pools', 'removePool', 'recreate');
+    return isPoolLost || forgets(this.#stage) || this.#isLost('recreate', 'force') || happens('people', 'makeByHand');
   }
 
   /** A RoutedIP that was let go at once, or made again under its name, is known by its records alone, and whoever leads may have lost them or not have read them. */
   #isLost(...letGo: readonly string[]): boolean {
+    const { happens } = this.#stage;
+    return happens('routed', ...letGo) && (this.#isUnread || happens('stores', ...LOSSES));
+  }
+
+  /** Whoever leads may not have read the records. */
+  get #isUnread(): boolean {
     const { happens, history } = this.#stage;
-    if (!happens('routed', ...letGo)) return false;
-    const isUnread = history.away === true && (happens('processes', 'cutStore') || happens('stores', 'storeDown', 'redisDown'));
-    return isUnread || happens('stores', ...LOSSES);
+    return history.away === true && (happens('processes', 'cutStore') || happens('stores', 'storeDown', 'redisDown'));
   }
 
   violations(): readonly Violation[] {

@@ -155,7 +155,7 @@ const HAPPENINGS: { readonly [D in Exclude<DomainName, 'attacker'>]: Readonly<Re
     stay: true,
   },
   people: { moveByHand: true, deleteByHand: true, restoreByHand: true, lockByHand: true, makeByHand: true },
-  provider: { fault: true, staleReads: true, failActions: true },
+  provider: { fault: true, staleReads: true, failActions: true, partialLists: true },
   api: { fault: true, hold: true, tell: true },
   watches: { late: true, stale: true },
   jobs: { script: true, deleteJobs: true, refuseJobs: true, allowJobs: true, loseJobs: true },
@@ -206,6 +206,8 @@ const HAPPENINGS: { readonly [D in Exclude<DomainName, 'attacker'>]: Readonly<Re
     pause: true,
     resume: true,
     moveTo: true,
+    park: true,
+    takeBack: true,
   },
   names: {
     nameNodes: true,
@@ -241,6 +243,8 @@ const HAPPENINGS: { readonly [D in Exclude<DomainName, 'attacker'>]: Readonly<Re
     removeRule: true,
     closeRule: true,
     takeNode: true,
+    hangs: true,
+    applies: true,
   },
   vips: {
     create: true,

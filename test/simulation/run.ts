@@ -134,9 +134,15 @@ export class Simulation implements Stage {
     await this.#becomesRight(rightWithinMs);
     this.#lookAround();
     const listed = this.names?.ofNodes();
+    const sent = world.provider.writes().length;
     const restless = await this.#rest();
-    // An address of an attacker, for which nobody has waited, may come to a node at rest. Then the name of the nodes lists another one, and a zone that was refused is tried again later.
-    if (this.attacker && this.names?.ofNodes() !== listed) await this.#becomesRight(rightWithinMs);
+    // An address of an attacker, for which nobody has waited, may come to a node at rest: then the name of the nodes lists another one, and a zone that was refused is tried
+    // again later. One that he had first may go with him, as he may ask: then who waits for it needs another one.
+    const isDeleted = world.provider
+      .writes()
+      .slice(sent)
+      .some(({ verb }) => verb === 'deleteRoutedIP');
+    if (this.attacker && (isDeleted || this.names?.ofNodes() !== listed)) await this.#becomesRight(rightWithinMs);
     const wrongs = [...this.wrongs(), ...restless];
     if (wrongs.length > 0) throw new Error(`right, and then wrong again: ${wrongs.join('; ')}`);
   }

@@ -28,6 +28,17 @@ describe('a fault', () => {
     expect(cloud.simulator.calls.all().map((call) => call.faults)).toEqual([[], ['status'], ['status'], []]);
   });
 
+  test('lets as many requests pass first as it says, of those that it could strike', async () => {
+    const fault = cloud.simulator.faults.add({ kind: 'status', code: 503, after: 1, times: 1, match: { path: '^/v2/account' } });
+    await cloud.call('GET', '/v2/droplets');
+    const answers = [
+      await cloud.call('GET', '/v2/account'),
+      await cloud.call('GET', '/v2/account'),
+      await cloud.call('GET', '/v2/account'),
+    ];
+    expect([answers.map((reply) => reply.status), fault.hits]).toEqual([[200, 503, 200], 1]);
+  });
+
   test('without a number strikes until it is removed', async () => {
     const fault = cloud.simulator.faults.add({ kind: 'status', code: 500 });
     for (let i = 0; i < 3; i++) expect((await cloud.call('GET', '/v2/account')).status).toBe(500);

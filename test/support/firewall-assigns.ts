@@ -11,6 +11,8 @@ interface Assign {
   readonly policy: FirewallPolicy;
   /** Virtual ms. */
   readonly since: number;
+  /** Its ports could not be opened on that node, or on two others: it is assigned before they are open. */
+  readonly goesFirst: boolean;
 }
 
 const nameOf = (firewall: ActorId): string => firewallOf(firewall).name;
@@ -32,8 +34,10 @@ export class FirewallAssigns {
     this.#inForce = inForce;
   }
 
-  begin(actor: ActorId, node: NodeRef, policy: FirewallPolicy): void {
-    this.#assigning.set(actor, { node, policy, since: this.#world.clock.monotonic() });
+  /** `unopened`: the names of nodes on which it could not be opened. */
+  begin(actor: ActorId, node: NodeRef, policy: FirewallPolicy, unopened: readonly string[]): void {
+    const goesFirst = unopened.includes(node.name) || unopened.length > 1;
+    this.#assigning.set(actor, { node, policy, since: this.#world.clock.monotonic(), goesFirst });
     if (!policy.postAllow) this.#opened.set(actor, { firewall: policy.firewall, ports: portsOn(policy, node.name) });
   }
 
@@ -70,11 +74,12 @@ export class FirewallAssigns {
 
   /** An assign reaches the provider: what is missing for it, as text. */
   unopened(address: Address, node: ProviderID): readonly string[] {
-    return [...this.#assigning].flatMap(([actor, { node: granted, policy, since }]) => {
+    return [...this.#assigning].flatMap(([actor, { node: granted, policy, since, goesFirst }]) => {
       if (!actor.endsWith(`/ip/${address}`) || granted.providerID !== node || policy.firewall === null || policy.postAllow) return [];
       const firewall = nameOf(policy.firewall);
       const ports = portsOn(policy, granted.name);
-      if (ports.length === 0) return [];
+      // Nobody can open anything on a machine on which no change is applied: how long that is waited for has tests of its own.
+      if (ports.length === 0 || goesFirst || this.#world.provider.cloud.isFirewallStuck(node)) return [];
       const inForce = this.#inForce(firewall);
       // A firewall takes no machine that is gone, and no address comes there.
       const nodes = this.#world.provider.cloud.hasNode(node) ? [node] : [];

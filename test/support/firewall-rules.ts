@@ -179,7 +179,7 @@ export class FirewallRules {
     const state = stateOf(after);
     if (state !== '"Assigning"') this.#assigns.over(actor);
     else if (context.elected && (!before || stateOf(before) !== '"Assigning"'))
-      this.#assigns.begin(actor, context.elected, this.#promised(actor, context));
+      this.#assigns.begin(actor, context.elected, this.#promised(actor, context), context.unopened ?? []);
     this.#noteServed(actor, context, state);
   }
 
@@ -194,10 +194,11 @@ export class FirewallRules {
   }
 
   #noteServed(actor: ActorId, context: AddressContext, state: string): void {
-    const { policy, assigned } = context;
+    const { policy, assigned, holder } = context;
     const former = this.#served.get(actor);
-    // It is confirmed elsewhere: what was open where it was is needed no more.
-    const hasMoved = former && assigned && assigned.providerID !== former.node.providerID;
+    // It is confirmed, or was found, elsewhere: what was open where it was is needed no more.
+    const at = assigned?.providerID ?? holder;
+    const hasMoved = former && at !== null && at !== former.node.providerID;
     // Its class wants nothing open any more where it was, whatever becomes of the address.
     const wantsNothing = former && (policy.firewall === null || portsOn(policy, former.node.name).length === 0);
     if (hasMoved || wantsNothing) this.#served.delete(actor);
@@ -224,7 +225,9 @@ export class FirewallRules {
       const found = this.#world.provider.cloud.findFirewall(firewall);
       const present = [...(found?.ports ?? []), ...(found?.nodes ?? [])];
       const former = this.#inForce.get(firewall);
-      this.#inForce.set(firewall, new Set(found?.pending ? present.filter((item) => former?.has(item)) : present));
+      const isApplied = (item: Item): boolean =>
+        !(found?.pendingOn?.includes(item as ProviderID) ?? found?.pending) || former?.has(item) === true;
+      this.#inForce.set(firewall, new Set(present.filter(isApplied)));
     }
   }
 

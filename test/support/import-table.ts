@@ -123,7 +123,7 @@ const FIXED: readonly ImportRule[] = [
   {
     name: 'demo/*',
     files: /^demo\//,
-    what: [/^demo\//, /^simulator\//, /^npm:/, /^node:/],
+    what: [/^demo\//, /^simulator\//, /^tools\/free-ports\.mjs$/, /^npm:/, /^node:/],
     instead: 'The demo shows the operator as users run it, as a process. Start main.ts and look at what it does from outside.',
   },
   {

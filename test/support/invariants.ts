@@ -12,7 +12,7 @@ import { familyServed, type PoolContext } from '../../machines/pool.ts';
 import { cloudOf } from '../../machines/provider-key.ts';
 import type { PoolStatus } from '../../machines/status.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
-import { isSentSince, isUnconfirmed } from './under-way.ts';
+import { isSentSince, isUnconfirmed, MakingRoom } from './under-way.ts';
 
 /** What must hold at every moment of every run. */
 export type Rule =
@@ -75,6 +75,8 @@ export class Invariants implements Observer {
   readonly violations: Violation[] = [];
   /** Assigns that said what an earlier one of unknown outcome had said, or pointed an address to where it was already. */
   readonly repeats: { readonly at: number; readonly address: Address }[] = [];
+  /** Addresses that somebody has wanted on no node. */
+  readonly unwanted = new Set<Address>();
   /** Addresses that were deleted as their owners ask for. */
   readonly given = new Set<Address>();
   /** Every saved turn that did something, oldest first. */
@@ -89,6 +91,7 @@ export class Invariants implements Observer {
   /** Addresses that somebody has run. */
   readonly #known = new Set<ActorId>();
   readonly #records = new Map<ActorId, ActorRecord>();
+  readonly #makingRoom = new MakingRoom();
   /** By pool: when an address was confirmed on a new node, oldest first. */
   readonly #confirmedAt = new Map<ActorId, readonly Moment[]>();
   /** By address: our last action, and where it goes. */
@@ -137,6 +140,7 @@ export class Invariants implements Observer {
     const at = { wall: turn.at, monotonic: this.#options.monotonic() };
     this.#noteClock(at);
     this.#checkRest(turn.cell, at);
+    this.#makingRoom.note(turn, this.#records, at.monotonic);
     const pools = new Map(turn.transitions.filter(({ chart }) => chart === 'pool').map((transition) => [transition.actor, transition]));
     for (const transition of turn.transitions) this.#checkTransition(transition, at, pools);
     this.#checkNodes();
@@ -215,8 +219,8 @@ export class Invariants implements Observer {
         ({ at, verb, result, args }) =>
           at >= former.at &&
           at <= call.at &&
-          result === 'ok' &&
-          (verb === 'listRoutedIPs' || (verb === 'findRoutedIP' && args[0] === call.args[0])),
+          ((verb === 'listRoutedIPs' && (result === 'ok' || result === 'partial')) ||
+            (verb === 'findRoutedIP' && result === 'ok' && args[0] === call.args[0])),
       );
       if (!read) this.#note('reads before it repeats', about);
     }
@@ -229,9 +233,11 @@ export class Invariants implements Observer {
   }
 
   #checkRemovals(): void {
-    for (const { verb, args } of this.#options.provider.writes()) {
+    for (const { verb, args, at } of this.#options.provider.writes()) {
       const isGiven = verb === 'deleteRoutedIP' && this.given.has(args[0] as Address);
-      if (!isGiven && (verb === 'unassignRoutedIP' || verb === 'deleteRoutedIP'))
+      const isUnwanted =
+        verb === 'unassignRoutedIP' && (this.unwanted.has(args[0] as Address) || this.#makingRoom.mayTakeOff(args[0] as Address, at));
+      if (!isGiven && !isUnwanted && (verb === 'unassignRoutedIP' || verb === 'deleteRoutedIP'))
         this.#note('never taken off', `${verb} ${args.join(' ')}`);
     }
   }

@@ -62,7 +62,16 @@ export interface Metered {
   close(): Promise<void>;
 }
 
-export async function openMetered({ rateLimit = LIMIT, ...options }: Omit<SimulatorOptions, 'now'> = {}): Promise<Metered> {
+interface MeteredOptions extends Omit<SimulatorOptions, 'now'> {
+  readonly verifyEveryMs?: number;
+}
+
+export async function openMetered({
+  rateLimit = LIMIT,
+  verifyEveryMs = DEFAULT_SETTINGS.verifyEveryMs,
+  ...options
+}: MeteredOptions = {}): Promise<Metered> {
+  const settings = { ...DEFAULT_SETTINGS, verifyEveryMs };
   const clock = virtualClock();
   const cloud = await startDigitalOcean({ rateLimit, reservedIPQuota: 5_000, ...options, now: clock.now });
   const budget = memoryBudget(clock, rateLimit);
@@ -77,7 +86,7 @@ export async function openMetered({ rateLimit = LIMIT, ...options }: Omit<Simula
   const namespaces = memoryNamespaces();
   const process = cluster.process();
   const supervisor = new Supervisor({
-    charts: charts(DEFAULT_SETTINGS, () => 1),
+    charts: charts(settings, () => 1),
     store: store.connect(),
     queues: queues.connect(),
     clock,
@@ -89,7 +98,7 @@ export async function openMetered({ rateLimit = LIMIT, ...options }: Omit<Simula
     namespaces,
     providers: memoryDirectory({ [PROVIDER]: { facts: FACTS, provider: traffic.provider } }),
     observers: [],
-    settings: DEFAULT_SETTINGS,
+    settings,
   });
   const droplets = new Map<string, number>();
   const nodeOf = (group: string, name: string, ready = true) =>

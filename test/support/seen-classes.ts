@@ -79,7 +79,7 @@ export class SeenClasses {
     if (former === source) return;
     if (former !== undefined) this.#coming.set(uid, former);
     this.#named.set(uid, source);
-    if (this.#unusable.has(source)) this.#noteUnlessServed(uid, source);
+    if (this.#unusable.has(source) || this.#isRefused(source)) this.#noteUnlessServed(uid, source);
     else this.#untold.delete(uid);
   }
 

@@ -1,7 +1,9 @@
+import type { SavedTurn } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
-import type { ActorId } from '../../machines/types.ts';
+import { listed, type PoolContext } from '../../machines/pool.ts';
+import type { ActorId, Address } from '../../machines/types.ts';
 
 /** An assign for that pool may be under way. A grant that reaches an address while it is read is given back: no assign comes of it, unless one was under way before. */
 export const isUnconfirmed = (record: ActorRecord, id: ActorId): boolean => {
@@ -35,3 +37,29 @@ export const markedFor = ({ snapshot, waiting }: ActorRecord): readonly string[]
   const { elected, assigned } = snapshot.context as unknown as AddressContext;
   return nodesOf({ elected: waiting.elect ? null : elected, assigned });
 };
+
+/** Addresses that pools gave up, and may take off the nodes that they are about to assign others to: as long as nobody lists them. */
+export class MakingRoom {
+  readonly #vacating = new Map<ActorId, readonly Address[]>();
+  readonly #times: { readonly address: Address; readonly from: number; until: number }[] = [];
+
+  /** To be told every turn. */
+  note({ transitions }: SavedTurn, records: ReadonlyMap<ActorId, ActorRecord>, at: number): void {
+    for (const { actor, chart, after } of transitions) {
+      const { vacates = null } = (chart === 'ip' && after ? after.snapshot.context : {}) as Partial<AddressContext>;
+      if (vacates === null) this.#vacating.delete(actor);
+      else this.#vacating.set(actor, vacates);
+    }
+    const open = this.#times.filter(({ until }) => until === Number.POSITIVE_INFINITY);
+    if (this.#vacating.size === 0 && open.length === 0) return;
+    const pools = [...records.values()].filter(({ chart }) => chart === 'pool');
+    const all = new Set(pools.flatMap(({ snapshot }) => [...listed(snapshot.context as unknown as PoolContext)]));
+    const may = new Set([...this.#vacating.values()].flat().filter((address) => !all.has(address)));
+    for (const time of open) if (!may.delete(time.address)) time.until = at;
+    for (const address of may) this.#times.push({ address, from: at, until: Number.POSITIVE_INFINITY });
+  }
+
+  mayTakeOff(address: Address, at: number): boolean {
+    return this.#times.some((time) => time.address === address && time.from <= at && at <= time.until);
+  }
+}

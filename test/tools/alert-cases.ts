@@ -149,6 +149,16 @@ export const ALERTS: readonly AlertCase[] = [
     right: [{ [machines('vip-service', 'Pending')]: '0x20', [machines('vip-service', 'Serving')]: '3x20' }],
   },
   {
+    alert: 'RoutedIPServiceContended',
+    wrong: { [machines('vip-service', 'Contended')]: '2x20' },
+    begins: 0,
+    labels: {},
+    summary: '2 Services of type LoadBalancer are left to somebody else, who writes their ingress',
+    description:
+      'Another controller serves the same Services. The condition Contended of each IPGroup names them; run with --load-balancer-class and --load-balancer-class-only.',
+    right: [{ [machines('vip-service', 'Contended')]: '0x20', [machines('vip-service', 'Pending')]: '3x20' }],
+  },
+  {
     alert: 'RoutedIPGroupNearlyFull',
     wrong: { [addresses('available')]: '1x20', [addresses('allocated')]: '19x20', [capacity]: '20x20' },
     begins: 0,

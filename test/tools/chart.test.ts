@@ -263,13 +263,20 @@ describe('the chart', () => {
   });
 
   test('gives the operator flags that it has', async () => {
-    const values = { controllers: ['flipop', 'vip'], loadBalancerClass: 'example.com/vip', admission: 'webhook', extraArgs: ['--debug'] };
+    const values = {
+      controllers: ['flipop', 'vip'],
+      loadBalancerClass: 'example.com/vip',
+      loadBalancerClassOnly: true,
+      admission: 'webhook',
+      extraArgs: ['--debug'],
+    };
     const objects = rendered(values, 'elsewhere');
     const parsed = await parseCommandLine(operatorIn(objects).containers[0].args, {}, '0.1.0');
     expect(parsed?.options).toMatchObject({
       metricsBindAddr: ':8080',
       controllers: ['flipop', 'vip'],
       loadBalancerClass: 'example.com/vip',
+      loadBalancerClassOnly: true,
       admission: 'webhook',
       webhookBindAddr: ':9443',
       webhookService: 'elsewhere/vip-allocator-operator-webhook-service',

@@ -197,7 +197,10 @@ export class Play {
     await this.#create('NodeDNSRecordSet', 'absent', recordSet('absent', 'example.net'));
     await this.#sees(['Ready=False'], 'NodeDNSRecordSet', 'absent', 'ZoneNotFound');
     await this.#create('ClusterRoutedIPClass', 'second', { className: CLASS_NAME, region: 'nyc3' });
-    await this.#sees(['Ready=False'], 'ClusterRoutedIPClass', 'second', 'Conflict');
+    await this.#sees(['Ready=True'], 'ClusterRoutedIPClass', 'second', 'Conflict');
+    await this.#create('RoutedIP', 'unclear', routedIP('idle'));
+    await this.#sees(['Ready=False'], 'RoutedIP', 'unclear', 'ClassAmbiguous');
+    await this.#client.delete(refOf('ClusterRoutedIPClass', 'second'));
     await this.#create('RoutedIP', 'absent', routedIP('idle', { className: 'example.com/absent' }));
     await this.#sees(['Ready=False'], 'RoutedIP', 'absent', 'ClassNotFound');
     await this.#create('RoutedIPIssuer', 'absent', issuer('absent'));

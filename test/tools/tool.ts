@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 
 /** The last test has ended: what tools have written goes. */
@@ -18,19 +19,17 @@ interface Result {
 const MOST_OUTPUT = 64 * 1024 * 1024;
 const DEADLINE_MS = 60_000;
 
+const pathOf = (name: string): string => {
+  const folder = process.env.CHECK_TOOLS;
+  if (!folder) throw new Error('CHECK_TOOLS is not set: npm run test:tools sets it');
+  return join(folder, name);
+};
+const options = () => ({ encoding: 'utf8', env: { PATH: process.env.PATH, HOME }, maxBuffer: MOST_OUTPUT, timeout: DEADLINE_MS }) as const;
+
 /** Runs a tool of CHECK_TOOLS to its end, with a home folder of its own: neither settings nor discovery of another server are read.
  *  @throws Error when it cannot be started or takes a minute */
 export const runTool = (name: string, args: readonly string[], input = ''): Result => {
-  const folder = process.env.CHECK_TOOLS;
-  if (!folder) throw new Error('CHECK_TOOLS is not set: npm run test:tools sets it');
-  const env = { PATH: process.env.PATH, HOME };
-  const { stdout, stderr, status, error } = spawnSync(join(folder, name), args, {
-    encoding: 'utf8',
-    input,
-    env,
-    maxBuffer: MOST_OUTPUT,
-    timeout: DEADLINE_MS,
-  });
+  const { stdout, stderr, status, error } = spawnSync(pathOf(name), args, { ...options(), input });
   if (error) throw error;
   return { stdout, output: stdout + stderr, code: status };
 };
@@ -41,6 +40,10 @@ export const outputOf = (name: string, args: readonly string[], input = ''): str
   if (code !== 0) throw new Error(`${name} ${args.join(' ')} ended with ${code}:\n${output}`);
   return stdout;
 };
+
+/** The same of a tool that asks this process something meanwhile. */
+export const outputMeanwhile = async (name: string, args: readonly string[]): Promise<string> =>
+  (await promisify(execFile)(pathOf(name), args, options())).stdout;
 
 /** A folder for the files of one test. */
 export const temporaryFolder = (): string => {

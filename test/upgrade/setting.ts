@@ -1,7 +1,7 @@
 import { labelNode } from '../../simulator/kubernetes/cluster.ts';
 import type { JobScript } from '../../simulator/kubernetes/job-scripts.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
-import { CLASS } from '../e2e/routed.ts';
+import { CLASS, GROUP } from '../e2e/routed.ts';
 import { HTTP, NODE_PORT } from '../e2e/routed-objects.ts';
 import type { World } from './world.ts';
 
@@ -104,6 +104,30 @@ export async function formerStays({ routed }: World): Promise<void> {
   const { droplets, reservedIPs } = routed.stage.cloud.state;
   const on = droplets.get(reservedIPs.get(routedIP ?? '')?.dropletId ?? 0)?.name;
   if (on !== assignedNode) throw new Error(`${routedIP} is on ${on}, not on ${assignedNode}`);
+}
+
+/** What the former version took for a conflict, and fought over: a second class with the className of the first, and a Service that somebody else serves. What is served stays as it is. */
+export async function othersCome({ routed, vips, until, mark }: World): Promise<void> {
+  const { client } = routed.stage.target;
+  const second = { apiVersion: GROUP, kind: 'ClusterRoutedIPClass', name: 'second' };
+  await routed.setClass(second.name, { routedIPFirewallName: '' });
+  await until('the second class says what it shares', async () => JSON.stringify(await client.get(second)).includes('className: second'));
+  const used = (await routed.status('quiet'))?.class?.name;
+  if (used !== CLASS) throw new Error(`the RoutedIP is served by class ${used}`);
+  await client.delete(second);
+  await vips.service('theirs');
+  await until('it has an address', async () => (await vips.listed('theirs')) !== '');
+  for (const _ of [1, 2]) {
+    await vips.setIngress('theirs', [{ ip: '203.0.113.200' }], 'cloud');
+    await until(
+      'it is put right, or left',
+      async () => (await vips.listed('theirs')) !== '203.0.113.200' || (await vips.contended('theirs')) !== null,
+    );
+  }
+  await until('it is left', async () => (await vips.contended('theirs')) !== null);
+  mark({ kind: 'removed', object: 'Service theirs', address: null });
+  await vips.remove('theirs');
+  await until('it is gone', async () => (await vips.find('theirs')) === null);
 }
 
 export async function wantRoutedIP(world: World, name: string, service = name): Promise<void> {

@@ -7,7 +7,7 @@ import { changeOfLeader } from './changes.ts';
 import { DEFECTS } from './defects.ts';
 import type { History } from './history.ts';
 import { RULES } from './rules.ts';
-import { atRest, formerStays, populate, prepare } from './setting.ts';
+import { atRest, formerStays, othersCome, populate, prepare } from './setting.ts';
 import { tableOf } from './table.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -72,6 +72,7 @@ describe('an upgrade from the former version and the way back', () => {
     stage(4, async () => {
       await world.cast.end(follower, 'SIGTERM');
       await formerStays(world);
+      await othersCome(world);
       return 'the old one ends: SIGTERM';
     }));
   test('5: the new version leads, the old one follows again', () =>

@@ -14,7 +14,8 @@ function shown({ cloud, readAt }: RouteRequest, isAsked: (address: ReservedIP) =
   const all = readAt === null ? [...cloud.reservedIPs.values()] : [...cloud.reservedIPs.values(), ...cloud.deletedIPs];
   return all.filter(isAsked).flatMap((address) => {
     const view = readAt === null ? present(address) : viewAt(cloud, address, readAt);
-    return view === null ? [] : [[address, view] as const];
+    const isHidden = address.brought && view !== null && view.dropletId === null && !view.locked;
+    return view === null || isHidden ? [] : [[address, view] as const];
   });
 }
 

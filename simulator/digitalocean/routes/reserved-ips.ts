@@ -1,5 +1,5 @@
 import { fieldsOf, integer, text } from '../../http/body.ts';
-import { findAddress, heldBy, removeAddress, reserve, startAssignment } from '../addresses.ts';
+import { findAddress, findAssignable, heldBy, removeAddress, reserve, startAssignment } from '../addresses.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Action, ReservedIP } from '../model.ts';
 import { dropletPending, notFound, unprocessable } from '../refusal.ts';
@@ -80,8 +80,10 @@ function withProject(action: Action, address: ReservedIP, naming: Naming): Recor
 }
 
 function act(request: RouteRequest, naming: Naming): Reply {
-  const address = findAddress(request.cloud, param(request, 'ip'), 4);
-  const action = startAssignment(request.cloud, address, wantedHolder(request.body), naming.label, request.bend);
+  const dropletId = wantedHolder(request.body);
+  const ip = param(request, 'ip');
+  const address = dropletId === null ? findAddress(request.cloud, ip, 4) : findAssignable(request.cloud, ip);
+  const action = startAssignment(request.cloud, address, dropletId, naming.label, request.bend);
   return ok({ action: withProject(action, address, naming) }, 201);
 }
 

@@ -76,7 +76,7 @@ export const setManagers = (object: KubeObject, managers: readonly Manager[]): v
 export const isWriter = (entry: Manager, writer: Writer): boolean =>
   entry.manager === writer.manager && entry.operation === writer.operation && entry.subresource === writer.subresource;
 
-/** The owner of everything that was there before the first server-side apply. What a status is by default nobody has written. */
+/** The owner of everything that was there before the first server-side apply, or the first write of a Service's status. What a status is by default nobody has written. */
 export const firstOwner = (object: KubeObject, schema: Schema | undefined): Manager => {
   const { status, ...rest } = object;
   const written = equal(status, schema?.properties?.status?.default) ? rest : object;

@@ -84,7 +84,11 @@ export const ALLOWED: readonly Allowed[] = [
     path: /(^|: )body\.|^stdout\./,
     when: (ours, theirs) => ours === undefined && ZEROS.includes(theirs),
   },
-  { reason: 'who wrote what is recorded by the simulator from the first server-side apply on', path: /\.managedFields/ },
+  {
+    reason:
+      'who wrote what is recorded by the simulator from the first server-side apply on, and of Services from the first write of the status',
+    path: /\.managedFields/,
+  },
   {
     reason: 'therefore it does not know who created an object that is applied later',
     at: /^refuses an applied change of what was created plainly/,

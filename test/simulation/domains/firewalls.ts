@@ -1,16 +1,20 @@
 import fc from 'fast-check';
 import type { Firewall } from '../../../actors/ports/provider.ts';
 import { parsePort, portText } from '../../../machines/port.ts';
+import type { ProviderID } from '../../../machines/types.ts';
 import type { RoutedRules } from '../../support/routed-rules.ts';
 import { providerIDOf } from '../../support/world.ts';
 import { type Domain, index, of, type Played, type Stage } from '../domain.ts';
-import { FIREWALLS } from '../history.ts';
+import { FIREWALLS, nodeName } from '../history.ts';
 
-/** What others do to firewalls. `fewRules`: it takes one rule more. `closeRule`, `takeNode`: they take out what the operator put in. */
+/** What others do to firewalls. `fewRules`: it takes one rule more. `closeRule`, `takeNode`: they take out what the operator put in.
+ *  `hangs`, `applies`: no change is applied on the machine of a node, and all are again. */
 export type FirewallHappening =
   | { readonly kind: OfAll; readonly firewall: number }
   | { readonly kind: 'addRule' | 'removeRule'; readonly firewall: number; readonly port: number }
-  | { readonly kind: 'closeRule' | 'takeNode'; readonly firewall: number; readonly item: number };
+  | { readonly kind: 'closeRule' | 'takeNode'; readonly firewall: number; readonly item: number }
+  | { readonly kind: 'hangs'; readonly node: number }
+  | { readonly kind: 'applies' };
 
 type OfAll = 'firewallGoes' | 'firewallComes' | 'fillRules' | 'fewRules' | 'fillNodes' | 'makeRoom';
 
@@ -38,6 +42,9 @@ class PlayedFirewalls implements Played<FirewallHappening> {
   /** Those that are gone, as they were. */
   readonly #gone = new Map<string, Firewall>();
 
+  /** Machines on which no change is applied. */
+  readonly #hanging = new Set<ProviderID>();
+
   constructor(stage: Stage, rules: RoutedRules) {
     this.#stage = stage;
     this.#rules = rules;
@@ -50,6 +57,12 @@ class PlayedFirewalls implements Played<FirewallHappening> {
   }
 
   act(what: FirewallHappening): void {
+    if (what.kind === 'hangs') this.#hangs(this.#stage.nodes.machineOf(nodeName(what.node)));
+    else if (what.kind === 'applies') this.#apply();
+    else this.#change(what);
+  }
+
+  #change(what: Exclude<FirewallHappening, { readonly kind: 'hangs' | 'applies' }>): void {
     const name = FIREWALLS[what.firewall] ?? '';
     if (what.kind === 'addRule' || what.kind === 'removeRule') {
       const rule = RULES[what.port];
@@ -58,8 +71,9 @@ class PlayedFirewalls implements Played<FirewallHappening> {
     else this.#whole(name, what.kind);
   }
 
-  /** All are there, with room. */
+  /** All are there, with room, and changes are applied on all machines. */
   mend(): void {
+    this.#apply();
     for (const name of FIREWALLS) {
       this.#whole(name, 'firewallComes');
       this.#whole(name, 'makeRoom');
@@ -72,6 +86,16 @@ class PlayedFirewalls implements Played<FirewallHappening> {
       const there = this.#stage.world.provider.cloud.findFirewall(name)?.ports ?? [];
       return [...(this.#foreign.get(name) ?? [])].filter((port) => !there.includes(port)).map((port) => `${port} is gone from ${name}`);
     });
+  }
+
+  #hangs(machine: ProviderID): void {
+    this.#hanging.add(machine);
+    this.#stage.world.provider.cloud.setFirewallStuck(machine, true);
+  }
+
+  #apply(): void {
+    for (const machine of this.#hanging) this.#stage.world.provider.cloud.setFirewallStuck(machine, false);
+    this.#hanging.clear();
   }
 
   #whole(name: string, kind: OfAll): void {
@@ -157,6 +181,7 @@ export const FIREWALLS_DOMAIN: Domain<FirewallHappening> = {
       }),
     },
     { weight: 2, arbitrary: fc.record({ kind: of('addRule', 'addRule', 'removeRule'), firewall, port: index(RULES.length) }) },
+    { weight: 1, arbitrary: fc.oneof(fc.record({ kind: of('hangs'), node: index(4) }), fc.record({ kind: of('applies') })) },
     { weight: 2, arbitrary: fc.record({ kind: of('closeRule', 'takeNode'), firewall: fc.constantFrom(0, 0, 1, 2, 3), item: index(4) }) },
   ],
   open: (stage) => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { actorOf, isPool } from '../../../actors/pools.ts';
+import { actorOf, isPool } from '../../../actors/object-ids.ts';
 import { MemoryCloud } from '../../../adapters/memory/cloud.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
 import { recordSetActor } from '../../../machines/pool.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Json } from '../../../actors/ports.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
 import { PAUSED } from '../../../machines/marks.ts';
-import { type ActorId, type Address, MOVE_TO } from '../../../machines/types.ts';
+import { type ActorId, type Address, MOVE_TO, UNASSIGNED } from '../../../machines/types.ts';
 import { type Moment, momentOf } from '../../support/marks.ts';
 import { ADDRESSES, type Domain, index, NODES, of, type Played, POOLS, type Stage } from '../domain.ts';
 import { addressOf, NAMES, nameOf, nodeName, ZONE } from '../history.ts';
@@ -43,7 +43,10 @@ export type PoolHappening =
 /** Somebody puts the annotation on that has the operator decide nothing, or takes it off; or asks for an address to go to a node, besides what was asked for before. */
 type PoolMark =
   | { readonly kind: 'pause' | 'resume'; readonly pool: number }
-  | { readonly kind: 'moveTo'; readonly pool: number; readonly address: number; readonly node: number };
+  | { readonly kind: 'moveTo'; readonly pool: number; readonly address: number; readonly node: number }
+  /** An address is wanted on no node; whatever was is granted nodes again. */
+  | { readonly kind: 'park'; readonly pool: number; readonly address: number }
+  | { readonly kind: 'takeBack'; readonly pool: number };
 
 /** A pool as people want it. What the operator adds to its spec stands in the cluster alone. */
 interface PoolPlan {
@@ -100,7 +103,7 @@ export class PlayedPools implements Played<PoolHappening> {
       this.#remove(plan, what.kind === 'recreate' ? listed : null);
       return;
     }
-    if (what.kind === 'pause' || what.kind === 'resume' || what.kind === 'moveTo') {
+    if (isMark(what)) {
       this.#mark(plan, what);
       return;
     }
@@ -110,10 +113,10 @@ export class PlayedPools implements Played<PoolHappening> {
     else this.#apply(plan, listed ?? plan.ips, plan.ref !== null || what.kind === 'makePool');
   }
 
-  /** Valid specs for all that are there, and none of them is paused. What was asked for stays asked for. */
+  /** Valid specs for all that are there, none of them is paused, and no address is wanted on no node. What was asked for stays asked for. */
   mend(): void {
     for (const plan of this.#plans) {
-      this.#mark(plan, { kind: 'resume', pool: 0 });
+      for (const kind of ['resume', 'takeBack'] as const) this.#mark(plan, { kind, pool: 0 });
       plan.broken = false;
       // One that lists no address and wants none is not valid either.
       if ((this.#listed(plan) ?? []).length === 0) plan.extra = Math.max(1, plan.extra);
@@ -253,6 +256,13 @@ export class PlayedPools implements Played<PoolHappening> {
     if (what.kind === 'moveTo') {
       const asked = [annotations[MOVE_TO] ?? [], `${addressOf(what.address)}=${nodeName(what.node)}`].flat().join(',');
       cluster.annotate(pool.ref, { ...annotations, [MOVE_TO]: asked });
+    } else if (what.kind === 'park') {
+      const asked = [annotations[UNASSIGNED] ?? [], addressOf(what.address)].flat().join(',');
+      this.#stage.world.invariants.unwanted.add(addressOf(what.address));
+      cluster.annotate(pool.ref, { ...annotations, [UNASSIGNED]: asked });
+    } else if (what.kind === 'takeBack') {
+      const { [UNASSIGNED]: _asked, ...left } = annotations;
+      cluster.annotate(pool.ref, left);
     } else if (what.kind === 'pause') {
       plan.pausedSince ??= momentOf(this.#stage.world);
       cluster.annotate(pool.ref, { ...others, [PAUSED]: 'true' });
@@ -286,6 +296,8 @@ export class PlayedPools implements Played<PoolHappening> {
     });
   }
 }
+
+const isMark = (what: PoolHappening): what is PoolMark => ['pause', 'resume', 'moveTo', 'park', 'takeBack'].includes(what.kind);
 
 function change(plan: PoolPlan, what: PoolHappening): void {
   if (what.kind === 'list') plan.ips = what.addresses.map(addressOf);
@@ -358,6 +370,7 @@ export const POOLS_DOMAIN: Domain<PoolHappening, PlayedPools> = {
     { weight: 2, arbitrary: fc.record({ kind: of('want'), pool, extra }) },
     { weight: 1, arbitrary: fc.record({ kind: of('name'), pool, name }) },
     { weight: 1, arbitrary: fc.record({ kind: of('pause', 'resume'), pool }) },
+    { weight: 1, arbitrary: fc.oneof(fc.record({ kind: of('park'), pool, address }), fc.record({ kind: of('takeBack'), pool })) },
     { weight: 2, arbitrary: fc.record({ kind: of('moveTo'), pool, address, node: index(NODES) }) },
   ],
   open: (stage) => new PlayedPools(stage, stage.history.pools ?? []),

@@ -8,7 +8,9 @@ export type ProviderHappening =
   | { readonly kind: 'fault'; readonly verb: Verb | 'any'; readonly fault: Fault; readonly times: number }
   /** Reads answer what is true now for so long. */
   | { readonly kind: 'staleReads'; readonly ms: number }
-  | { readonly kind: 'failActions'; readonly times: number };
+  | { readonly kind: 'failActions'; readonly times: number }
+  /** Lists of addresses leave some out, and say so. */
+  | { readonly kind: 'partialLists'; readonly times: number };
 
 class PlayedProvider implements Played<ProviderHappening> {
   readonly #stage: Stage;
@@ -21,6 +23,7 @@ class PlayedProvider implements Played<ProviderHappening> {
     const { provider } = this.#stage.world;
     if (what.kind === 'fault') provider.faults.next(what.verb, what.fault, what.times);
     else if (what.kind === 'staleReads') provider.staleReads(what.ms);
+    else if (what.kind === 'partialLists') provider.partialLists(what.times);
     else provider.cloud.failActions(what.times);
   }
 
@@ -28,6 +31,7 @@ class PlayedProvider implements Played<ProviderHappening> {
     const { provider } = this.#stage.world;
     provider.faults.clear();
     provider.cloud.failActions(0);
+    provider.partialLists(0);
   }
 }
 
@@ -41,6 +45,11 @@ const usual: fc.Arbitrary<Fault> = fc.oneof(
   }),
   fc.record({ kind: fc.constantFrom('noConnection' as const, 'loseRequest' as const, 'loseReply' as const, 'hang' as const) }),
   fc.record({ kind: fc.constant('hang' as const), effectAfterMs: fc.integer({ min: 100, max: 14_900 }) }),
+  fc.record({
+    kind: fc.constant('refuse' as const),
+    error: fc.constant('Unavailable' as const),
+    effectAfterMs: fc.integer({ min: 0, max: 1_900 }),
+  }),
 );
 type Refusal = Extract<Fault, { readonly kind: 'refuse' }>['error'];
 const refused = (...errors: readonly Refusal[]): fc.Arbitrary<Fault> =>
@@ -55,6 +64,7 @@ const OF_ADDRESSES = [
   { weight: 2, arbitrary: faultOf(usual, 'findRoutedIP', 'listRoutedIPs', 'findNode', 'findNode', 'any') },
   { weight: 2, arbitrary: faultOf(either('Invalid'), 'createRoutedIP') },
   { weight: 1, arbitrary: fc.record({ kind: of('staleReads'), ms: fc.integer({ min: 100, max: 8_000 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: of('partialLists'), times: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: of('failActions'), times: fc.integer({ min: 1, max: 2 }) }) },
 ];
 const OF_NAMES = [

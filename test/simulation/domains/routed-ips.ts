@@ -59,8 +59,8 @@ export interface PlayedRoutedIP extends Claimant {
 const UNDER_WAY = /bear the mark of a holder| is left in /;
 const isUnderWay = ({ chart, waiting, snapshot: { value, context } }: ActorRecord): boolean => {
   if (chart === 'ip') return Object.keys(waiting).length > 0 || !JSON.stringify(value).includes('Stable');
-  // One that asks for another address than it has keeps that one, and nobody takes it back.
-  return value === 'Invalid' && (context as unknown as PoolContext).exposed?.bound !== null;
+  // One that asks for another address than it has keeps that one, and nobody takes it back; nor what was open for one whose account nobody can read.
+  return (value === 'Invalid' || value === 'Priming') && (context as unknown as PoolContext).exposed?.bound !== null;
 };
 
 const isMark = (what: RoutedIPHappening): what is RoutedMark => what.kind === 'pause' || what.kind === 'resume' || what.kind === 'moveTo';

@@ -27,9 +27,12 @@ export function wrongVips(cluster: VipCluster): readonly string[] {
 const isServed = ({ type, deleting, loadBalancerClass }: StoredService): boolean =>
   type === 'LoadBalancer' && !deleting && loadBalancerClass === null;
 
-function wrongsOfOther({ ref, deleting, finalizers }: StoredService): readonly string[] {
+function wrongsOfOther({ ref, deleting, finalizers, contended }: StoredService): readonly string[] {
   if (deleting) return [`${ref.name} is being deleted still`];
-  return finalizers.includes(VIP_FINALIZER) ? [`${ref.name} has our finalizer still`] : [];
+  return [
+    ...(finalizers.includes(VIP_FINALIZER) ? [`${ref.name} has our finalizer still`] : []),
+    ...(contended === undefined ? [] : [`${ref.name} is said to be contended still`]),
+  ];
 }
 
 function wrongsOfServed(service: StoredService, cluster: VipCluster): readonly string[] {
@@ -37,6 +40,7 @@ function wrongsOfServed(service: StoredService, cluster: VipCluster): readonly s
   const own = cluster.ips.filter((ip) => isOwnedBy(ip, ref));
   const listed = ingress.map(({ ip }) => ip ?? '-').join(' ');
   const [first, ...more] = own;
+  if (service.contended !== undefined) return wrongsOfContended(service, cluster, first);
   const request = requestOf({ ...service, wanting: true, guarded: true });
   const wish = request.kind === 'wish' ? request : null;
   if (more.length > 0) return [`${ref.name} has ${own.map(({ address }) => address)}`];
@@ -53,6 +57,19 @@ function wrongsOfServed(service: StoredService, cluster: VipCluster): readonly s
     ...(listed === first.address ? [] : [`${ref.name} lists ${listed || 'nothing'} and has ${first.address}`]),
     ...(finalizers.includes(VIP_FINALIZER) ? [] : [`${ref.name} lacks our finalizer`]),
     ...(better ? [`${ref.name} has ${first.address}, and asks for ${better}, which is free`] : []),
+  ];
+}
+
+/** It says that it is left to somebody else. */
+function wrongsOfContended({ ref, ingress, by }: StoredService, { ips }: VipCluster, own: ReservedIP | undefined): readonly string[] {
+  const listed = ingress.map(({ ip }) => ip ?? '-').join(' ');
+  const isAnothers = ips.some((ip) => !isOwnedBy(ip, ref) && ingress.some((entry) => entry.ip === ip.address));
+  return [
+    ...(listed !== '' && listed === own?.address && by === undefined
+      ? [`${ref.name} is served, and says that somebody else serves it`]
+      : []),
+    ...(isAnothers ? [`${ref.name} lists ${listed}, which is another's, and is left`] : []),
+    ...(listed === '' && !own ? [`${ref.name} lists nothing, and is left`] : []),
   ];
 }
 

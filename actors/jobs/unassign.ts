@@ -1,0 +1,47 @@
+import type { ObservedAddress } from '../../machines/types.ts';
+import { Fenced, ProviderError } from '../errors.ts';
+import type { Json } from '../ports.ts';
+import { again, done, type JobBody, type JobContext, pollStep, read, write } from './body.ts';
+
+interface Progress {
+  readonly sent: boolean;
+  readonly polls: number;
+  readonly startedAt: number;
+  /** A former run was cut off: its call may have got through. */
+  readonly rerun: boolean;
+}
+
+/** The call was made, and may have taken effect. */
+export const isSent = (progress: Json): boolean => (progress as unknown as Progress | null)?.sent ?? false;
+
+/** UnassignRoutedIP, unless somebody has put the address elsewhere; then FindRoutedIP until the provider shows it on no node and unlocked. */
+export const unassign: JobBody<'unassign'> = async (context) => {
+  const { input, provider, clock, settings } = context;
+  const kept = (context.progress as unknown as Progress | null) ?? { sent: false, polls: 0, startedAt: clock.now(), rerun: false };
+  const { sent, polls, startedAt } = kept;
+  const rerun = kept.rerun || context.rerun;
+  if (clock.now() - startedAt > settings.assignTimeoutMs) {
+    const message = `unassign ${input.address}: not confirmed within ${settings.assignTimeoutMs / 1000} s`;
+    throw new ProviderError('Unavailable', message, { unknownOutcome: true });
+  }
+  const later = (progress: Progress) => again(pollStep(settings.pollSteps, progress.polls), progress as unknown as Json);
+  const observed = await look(context, sent);
+  if (observed && !observed.locked && observed.providerID !== input.holder)
+    return done({ providerID: observed.providerID, ...(rerun && { rerun }) });
+  if (!observed || observed.locked || sent) return later({ sent, polls: polls + 1, startedAt, rerun });
+  await provider.unassignRoutedIP(input.address, write(context, 'failover'));
+  const after = { sent: true, polls: 0, startedAt, rerun };
+  await context.keep(after as unknown as Json).catch(() => undefined);
+  return later(after);
+};
+
+/** Null when nothing could be read: after the call was sent that says nothing of it, and the next look may tell. */
+async function look(context: JobContext<'unassign'>, sent: boolean): Promise<ObservedAddress | null> {
+  const { input, provider } = context;
+  try {
+    return await provider.findRoutedIP(input.address, read(context, sent ? 'confirm' : 'failover'));
+  } catch (error) {
+    if (!sent || error instanceof Fenced || (error instanceof ProviderError && error.kind === 'NotFound')) throw error;
+    return null;
+  }
+}

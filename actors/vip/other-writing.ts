@@ -1,0 +1,19 @@
+import { parseAddress } from '../../machines/address.ts';
+import type { Address } from '../../machines/types.ts';
+import type { VipService } from '../../machines/vip.ts';
+import { asksOfUs } from '../../machines/vip-request.ts';
+import type { ServiceObserved } from '../../machines/vip-service.ts';
+
+/** What is told of a Service whose ingress somebody else has written, or of which we have said so; nothing of any other. `knows`: an IPGroup has the address, or an IP
+ *  of it stands. So it is with what another allocator of IPGroups wrote: that is no stranger's. */
+export function otherWriting(service: VipService, knows: (address: Address) => boolean): Pick<ServiceObserved, 'foreign' | 'asks'> {
+  const { by, contended, ingress } = service;
+  if (by === undefined && contended === undefined) return {};
+  const isKnown = (text: string | null): boolean => {
+    const address = parseAddress(text ?? '');
+    return address !== null && knows(address);
+  };
+  const asks = asksOfUs(service, isKnown);
+  if (asks !== '') return { asks };
+  return by !== undefined && !ingress.some(({ ip }) => isKnown(ip)) ? { foreign: true } : {};
+}

@@ -1,0 +1,3 @@
+import { classNamesScenarios } from '../e2e/class-names.scenario.ts';
+
+classNamesScenarios();

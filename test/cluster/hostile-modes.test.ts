@@ -1,0 +1,3 @@
+import { hostileModeScenarios } from '../e2e/hostile-modes.scenario.ts';
+
+hostileModeScenarios();

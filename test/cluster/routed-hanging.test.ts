@@ -1,0 +1,3 @@
+import { routedHangingScenarios } from '../e2e/routed-hanging.scenario.ts';
+
+routedHangingScenarios();

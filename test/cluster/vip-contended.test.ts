@@ -1,0 +1,3 @@
+import { vipContendedScenarios } from '../e2e/vip-contended.scenario.ts';
+
+vipContendedScenarios();

@@ -1,0 +1,3 @@
+import { classNamesScenarios } from './class-names.scenario.ts';
+
+classNamesScenarios();

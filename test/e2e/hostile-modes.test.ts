@@ -1,0 +1,3 @@
+import { hostileModeScenarios } from './hostile-modes.scenario.ts';
+
+hostileModeScenarios();

@@ -1,0 +1,3 @@
+import { routedHangingScenarios } from './routed-hanging.scenario.ts';
+
+routedHangingScenarios();

@@ -1,0 +1,3 @@
+import { vipContendedScenarios } from './vip-contended.scenario.ts';
+
+vipContendedScenarios();
