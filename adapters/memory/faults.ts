@@ -46,8 +46,8 @@ export const faultPlan = <Verb extends string>(): Faults<Verb> => {
   };
 };
 
-/** As after a 500 that the API itself answers, ms. */
-const ANSWERED_MS = 2_000;
+/** How long an assign can still take effect after a 500 that the API itself answers, ms. */
+export const ANSWERED_MS = 2_000;
 
 /** What a fault looks like to the caller of `about`; only a write can leave a doubt. */
 export const faultError = (about: string, fault: Fault, isWrite: boolean): ProviderError => {

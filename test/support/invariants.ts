@@ -12,7 +12,7 @@ import { familyServed, type PoolContext } from '../../machines/pool.ts';
 import { cloudOf } from '../../machines/provider-key.ts';
 import type { PoolStatus } from '../../machines/status.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
-import { isSentSince, isUnconfirmed, MakingRoom } from './under-way.ts';
+import { doubtMs, isSentSince, isUnconfirmed, MakingRoom } from './under-way.ts';
 
 /** What must hold at every moment of every run. */
 export type Rule =
@@ -208,12 +208,12 @@ export class Invariants implements Observer {
       const former = assigns.slice(0, index).findLast(({ args }) => args[0] === call.args[0]);
       if (!former || this.#isUnknown(former, call)) continue;
       const about = `assign of ${call.args[0]} at ${former.at} (${former.result}) and again at ${call.at}`;
-      const inDoubt = ['hung', 'lost', 'sent', 'Unavailable'].includes(former.result);
-      if (!inDoubt) continue;
+      const inDoubtMs = doubtMs(former, this.#options.callDeadlineMs);
+      if (inDoubtMs === 0) continue;
       // Whoever takes over a call of a process that died may say the same again, after a read; but nothing else.
       const repeats = call.args[1] === former.args[1];
       if (repeats) this.repeats.push({ at: call.at, address: call.args[0] as Address });
-      else if (this.#options.elapsed(former.at, call.at) < this.#options.callDeadlineMs && !this.#landed(former, call.at))
+      else if (this.#options.elapsed(former.at, call.at) < inDoubtMs && !this.#landed(former, call.at))
         this.#note('one assign at a time', about);
       const read = calls.some(
         ({ at, verb, result, args }) =>

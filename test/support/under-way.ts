@@ -1,5 +1,6 @@
 import type { SavedTurn } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
+import { ANSWERED_MS } from '../../adapters/memory/faults.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import { listed, type PoolContext } from '../../machines/pool.ts';
@@ -17,6 +18,12 @@ const isUnassigned = ({ snapshot: { value } }: ActorRecord): boolean =>
 
 /** How a call ends that may take effect, or has. What the provider has refused is under way for nobody: it was sent for a grant that was given back. */
 const NOT_REFUSED: ReadonlySet<string> = new Set(['sent', 'ok', 'lost', 'hung']);
+
+/** How long after it was sent a call may still take effect, ms. One that the API answered by a 500 does so soon or never. */
+export const doubtMs = ({ result }: LoggedCall, callDeadlineMs: number): number => {
+  if (result === 'Unavailable') return ANSWERED_MS;
+  return ['hung', 'lost', 'sent'].includes(result) ? callDeadlineMs : 0;
+};
 
 /** A call of the assign that the record waits for has been sent since, virtual ms. */
 export const isSentSince = (since: number, { snapshot }: ActorRecord, writes: readonly LoggedCall[]): boolean => {
