@@ -14,7 +14,7 @@ export interface EditLooksPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly alarms: Alarms;
-  readonly settings: Pick<Settings, 'verifyEveryMs'>;
+  readonly settings: Pick<Settings, 'verifyEveryMs' | 'editLooksAtLeastMs'>;
   readonly providers: Pick<ProviderDirectory, 'all'>;
   /** The list as it was read last; null where it was not, or is not needed any more. */
   readonly readLast: (name: string) => ProviderList | null;
@@ -26,7 +26,6 @@ export interface EditLooksPorts {
 
 /** So often a list of few pages is read in the time from one verification to the next, that one included. */
 const LOOKS_PER_VERIFICATION = 5;
-const SHORTEST_MS = 60_000;
 const PAGE = 200;
 
 /** Looks between two verifications whether somebody has moved addresses by hand: by a call each minute, which is a list of 200 addresses, and less often where there are more.
@@ -43,14 +42,7 @@ export class EditLooks {
   follow(name: string): void {
     if (this.#followed.has(name)) return;
     this.#followed.add(name);
-    this.#plan(name);
-  }
-
-  #plan(name: string): void {
-    const { alarms } = this.#ports;
-    const everyMs = this.#everyMs(name);
-    const sinceMs = this.#sinceRead(name);
-    alarms.after(sinceMs < everyMs / 2 ? everyMs - sinceMs : everyMs, () => void this.#look(name));
+    void this.#look(name);
   }
 
   /** Since a verification has shown the same, ms. */
@@ -63,7 +55,7 @@ export class EditLooks {
   #everyMs(name: string): number {
     const { readLast, settings } = this.#ports;
     const pages = Math.ceil((readLast(name)?.byAddress.size ?? 0) / PAGE);
-    const shortest = Math.max(SHORTEST_MS, settings.verifyEveryMs / LOOKS_PER_VERIFICATION);
+    const shortest = Math.max(settings.editLooksAtLeastMs, settings.verifyEveryMs / LOOKS_PER_VERIFICATION);
     return Math.min(settings.verifyEveryMs, shortest * Math.max(1, pages));
   }
 
@@ -73,16 +65,16 @@ export class EditLooks {
   }
 
   async #look(name: string): Promise<void> {
-    const { settings } = this.#ports;
+    const { alarms, settings } = this.#ports;
     const provider = this.#means(name);
     if (!provider) {
       this.#followed.delete(name);
       return;
     }
     const everyMs = this.#everyMs(name);
-    const isVerified = everyMs >= settings.verifyEveryMs || this.#sinceRead(name) < everyMs / 2;
-    if (!isVerified) await this.#compare(name, provider);
-    this.#plan(name);
+    const leftMs = everyMs - this.#sinceRead(name);
+    if (leftMs <= 0 && everyMs < settings.verifyEveryMs) await this.#compare(name, provider);
+    alarms.after(leftMs > 0 ? leftMs : everyMs, () => void this.#look(name));
   }
 
   async #compare(name: string, provider: Provider): Promise<void> {

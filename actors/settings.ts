@@ -7,6 +7,8 @@ export interface Settings extends JobSettings {
   readonly backoff: BackoffTables;
   /** From one verification of all addresses of a token to the next. */
   readonly verifyEveryMs: number;
+  /** From one look for edits by hand to the next, at least. */
+  readonly editLooksAtLeastMs: number;
   /** From one look for the Service of an address that seems to have none to the next: nothing is freed on one. */
   readonly orphanDoubtMs: number;
   /** How often every fact is told again. */
@@ -37,6 +39,7 @@ export const DEFAULT_SETTINGS: Settings = {
   findTimeoutMs: 60_000,
   callDeadlineMs: 15_000,
   verifyEveryMs: 300_000,
+  editLooksAtLeastMs: 60_000,
   orphanDoubtMs: 60_000,
   resyncEveryMs: 60_000,
   sweepEveryMs: 5_000,

@@ -180,9 +180,12 @@ const rests = ({ seed, virtualIPs }: World): Pick<History, 'restsMs'> => {
   return virtualIPs ? { restsMs: 130_000 } : {};
 };
 
+/** In one history of three edits by hand are looked for between two verifications. */
+const looks = ({ seed }: World): Pick<History, 'editLooks'> => (seed % 3 === 0 ? { editLooks: true } : {});
+
 const historyOf = (topics: readonly Topic[]): fc.Arbitrary<History> =>
   topicsOf(topics).chain((chosen) =>
-    worldOf(chosen).chain((world) => stepsOf(world, chosen).map((steps) => ({ ...world, ...rests(world), steps }))),
+    worldOf(chosen).chain((world) => stepsOf(world, chosen).map((steps) => ({ ...world, ...rests(world), ...looks(world), steps }))),
   );
 
 /** The history of a seed, always the same; of these topics alone when some are given. */

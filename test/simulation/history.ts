@@ -66,6 +66,8 @@ export interface History {
   readonly restarts: boolean;
   /** Processes go on in memory while the store is away. */
   readonly away?: boolean;
+  /** Edits by hand are looked for between two verifications. */
+  readonly editLooks?: boolean;
   /** Pools take nothing off machines outside of the cluster; absent for anything. */
   readonly adopt?: 'unassigned' | undefined;
   /** How long what has happened last takes its effect before all is mended, ms; absent for no time. */

@@ -103,6 +103,7 @@ const SIMPLER: readonly ((history: History) => History | null)[] = [
   ({ api, vips, virtualIPs, ...rest }) =>
     api && !vips && !virtualIPs ? { ...rest, steps: rest.steps.filter((step) => step.in !== 'api') } : null,
   ({ away, ...rest }) => (away === undefined ? null : rest),
+  ({ editLooks, ...rest }) => (editLooks === undefined ? null : rest),
   sets('restarts', true),
   sets('perNode', 1),
   sets('callMs', [20, 20]),

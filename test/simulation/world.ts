@@ -70,6 +70,7 @@ export class SimulationWorld extends World {
       provider: { actionMs, callMs, firewallMs, random, addressesPerNode: onNode },
       settings: {
         verifyEveryMs: 60_000,
+        ...(history.editLooks && { editLooksAtLeastMs: 5_000 }),
         maxAddressesPerNamespace: history.seed % 2 === 0 ? MANY : null,
         ...(history.adopt && { adopt: history.adopt }),
         ...options.settings,
