@@ -20,15 +20,20 @@ const group = (name: string, order: number, include: string[], exclude: string[]
   },
 });
 
+/** What is shown on the simulator and on a real API server alike. */
+const SCENARIOS = 'test/scenarios/*.test.ts';
+/** Those that show that old servers are served, too. */
+const SCENARIOS_OLD = 'test/scenarios/{failover,limits,vip-judged,vip-life}.test.ts';
+
 /** Most of what waits for processes waits most of the time: so many at once keep two processors busy. */
 const WAITING = { maxWorkers: 6 };
 
 /** Suites that need more than Node and Redis, each run by a script of its own that sees to that: test:cluster, test:cluster:old, test:tools, test:upgrade, test:node. */
 const APART = {
   // Against a real API server.
-  cluster: [group('cluster', 0, ['test/cluster/**/*.test.ts'], [RIGHTS], { maxWorkers: 3 }), group('rights', 1, [RIGHTS], [])],
+  cluster: [group('cluster', 0, ['test/cluster/**/*.test.ts', SCENARIOS], [RIGHTS], { maxWorkers: 3 }), group('rights', 1, [RIGHTS], [])],
   // Against one of before Kubernetes 1.21: what shows that the operator works on old servers still.
-  'cluster-old': [group('cluster-old', 0, ['test/cluster-old/**/*.test.ts'], [], { maxWorkers: 3 })],
+  'cluster-old': [group('cluster-old', 0, ['test/cluster-old/**/*.test.ts', SCENARIOS_OLD], [], { maxWorkers: 3 })],
   // By the tools that users of the shipped files have.
   tools: [group('tools', 0, ['test/tools/**/*.test.ts'], [])],
   // One play of two versions, which its files share nothing of.

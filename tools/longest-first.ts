@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files of tests that take longest, the longest first: the scenarios are called alike on the simulator and on the real API server. */
+/** Files of tests that take longest, the longest first. */
 export const LONGEST: readonly string[] = [
   'careful.test.ts',
   'routed-kill.test.ts',
@@ -32,7 +32,7 @@ function rankOf(name: string): number {
 }
 
 /** Files whose tests start processes and wait for them most of the time. */
-const WAITS = /\/test\/(e2e|demo|dashboard|cluster)\//;
+const WAITS = /\/test\/(scenarios|e2e|demo|dashboard|cluster)\//;
 
 /** Two lists as one in which both are spread evenly: what waits leaves the processors to what computes from the first file to the last. */
 export function woven<T>(first: readonly T[], second: readonly T[]): readonly T[] {
@@ -40,7 +40,7 @@ export function woven<T>(first: readonly T[], second: readonly T[]): readonly T[
   return placed.toSorted((a, b) => a.at - b.at).map(({ one }) => one);
 }
 
-/** Starts what takes longest first, so that at the end no file runs alone; without it a file's size decides, and a scenario's is that of one line. */
+/** Starts what takes longest first, so that at the end no file runs alone; without it a file's size decides. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

@@ -1,3 +1,0 @@
-import { limitScenarios } from '../e2e/limits.scenario.ts';
-
-limitScenarios();

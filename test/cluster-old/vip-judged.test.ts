@@ -1,3 +1,0 @@
-import { vipJudgedScenarios } from '../e2e/vip-judged.scenario.ts';
-
-vipJudgedScenarios();

@@ -1,3 +1,0 @@
-import { addressTypesScenarios } from '../e2e/address-types.scenario.ts';
-
-addressTypesScenarios();

@@ -1,3 +1,0 @@
-import { carefulScenarios } from '../e2e/careful.scenario.ts';
-
-carefulScenarios();

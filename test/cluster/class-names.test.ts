@@ -1,3 +1,0 @@
-import { classNamesScenarios } from '../e2e/class-names.scenario.ts';
-
-classNamesScenarios();

@@ -1,3 +1,0 @@
-import { cutOffScenarios } from '../e2e/cut-off.scenario.ts';
-
-cutOffScenarios();

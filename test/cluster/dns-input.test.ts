@@ -1,3 +1,0 @@
-import { dnsInputScenarios } from '../e2e/dns-input.scenario.ts';
-
-dnsInputScenarios();

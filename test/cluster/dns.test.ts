@@ -1,3 +1,0 @@
-import { dnsScenarios } from '../e2e/dns.scenario.ts';
-
-dnsScenarios();

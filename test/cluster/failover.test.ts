@@ -1,3 +1,0 @@
-import { failoverScenarios } from '../e2e/failover.scenario.ts';
-
-failoverScenarios();

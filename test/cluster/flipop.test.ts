@@ -1,3 +1,0 @@
-import { flipopScenarios } from '../e2e/flipop.scenario.ts';
-
-flipopScenarios();

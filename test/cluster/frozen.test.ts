@@ -1,3 +1,0 @@
-import { frozenScenarios } from '../e2e/frozen.scenario.ts';
-
-frozenScenarios();

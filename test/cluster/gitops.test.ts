@@ -1,3 +1,0 @@
-import { gitopsScenarios } from '../e2e/gitops.scenario.ts';
-
-gitopsScenarios();

@@ -1,3 +1,0 @@
-import { handoverScenarios } from '../e2e/handover.scenario.ts';
-
-handoverScenarios();

@@ -1,3 +1,0 @@
-import { hostileModeScenarios } from '../e2e/hostile-modes.scenario.ts';
-
-hostileModeScenarios();

@@ -1,3 +1,0 @@
-import { inputScenarios } from '../e2e/input.scenario.ts';
-
-inputScenarios();

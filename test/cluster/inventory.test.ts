@@ -1,3 +1,0 @@
-import { inventoryScenarios } from '../e2e/inventory.scenario.ts';
-
-inventoryScenarios();

@@ -1,3 +1,0 @@
-import { ipGroupScenarios } from '../e2e/ip-group.scenario.ts';
-
-ipGroupScenarios();

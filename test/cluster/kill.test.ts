@@ -1,3 +1,0 @@
-import { killScenarios } from '../e2e/kill.scenario.ts';
-
-killScenarios();

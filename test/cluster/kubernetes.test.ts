@@ -1,3 +1,0 @@
-import { kubernetesScenarios } from '../e2e/kubernetes.scenario.ts';
-
-kubernetesScenarios();

@@ -1,3 +1,0 @@
-import { largeScenarios } from '../e2e/large.scenario.ts';
-
-largeScenarios();

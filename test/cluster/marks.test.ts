@@ -1,3 +1,0 @@
-import { marksScenarios } from '../e2e/marks.scenario.ts';
-
-marksScenarios();

@@ -1,3 +1,0 @@
-import { massScenarios } from '../e2e/mass.scenario.ts';
-
-massScenarios();

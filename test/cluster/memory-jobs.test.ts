@@ -1,3 +1,0 @@
-import { memoryJobsScenarios } from '../e2e/memory-jobs.scenario.ts';
-
-memoryJobsScenarios();

@@ -1,3 +1,0 @@
-import { migrationScenarios } from '../e2e/migration.scenario.ts';
-
-migrationScenarios();

@@ -1,3 +1,0 @@
-import { observeScenarios } from '../e2e/observe.scenario.ts';
-
-observeScenarios();

@@ -1,3 +1,0 @@
-import { operatorCredentialsScenarios } from '../e2e/operator-credentials.scenario.ts';
-
-operatorCredentialsScenarios();

@@ -1,3 +1,0 @@
-import { ownTokenScenarios } from '../e2e/own-tokens.scenario.ts';
-
-ownTokenScenarios();

@@ -1,3 +1,0 @@
-import { pluginScenarios } from '../e2e/plugin.scenario.ts';
-
-pluginScenarios();

@@ -1,3 +1,0 @@
-import { providerScenarios } from '../e2e/provider.scenario.ts';
-
-providerScenarios();

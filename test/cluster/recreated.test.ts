@@ -1,3 +1,0 @@
-import { recreatedScenarios } from '../e2e/recreated.scenario.ts';
-
-recreatedScenarios();

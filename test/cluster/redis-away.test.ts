@@ -1,3 +1,0 @@
-import { redisAwayScenarios } from '../e2e/redis-away.scenario.ts';
-
-redisAwayScenarios();

@@ -1,3 +1,0 @@
-import { redisScenarios } from '../e2e/redis.scenario.ts';
-
-redisScenarios();

@@ -1,3 +1,0 @@
-import { replicaScenarios } from '../e2e/replicas.scenario.ts';
-
-replicaScenarios();

@@ -1,3 +1,0 @@
-import { restoreScenarios } from '../e2e/restore.scenario.ts';
-
-restoreScenarios();

@@ -1,3 +1,0 @@
-import { routedConflictScenarios } from '../e2e/routed-conflicts.scenario.ts';
-
-routedConflictScenarios();

@@ -1,3 +1,0 @@
-import { routedControllerScenarios } from '../e2e/routed-controllers.scenario.ts';
-
-routedControllerScenarios();

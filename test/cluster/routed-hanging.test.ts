@@ -1,3 +1,0 @@
-import { routedHangingScenarios } from '../e2e/routed-hanging.scenario.ts';
-
-routedHangingScenarios();

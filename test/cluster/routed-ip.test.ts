@@ -1,3 +1,0 @@
-import { routedIPScenarios } from '../e2e/routed-ip.scenario.ts';
-
-routedIPScenarios();

@@ -1,3 +1,0 @@
-import { routedKillScenarios } from '../e2e/routed-kill.scenario.ts';
-
-routedKillScenarios();

@@ -1,3 +1,0 @@
-import { routedLifeScenarios } from '../e2e/routed-life.scenario.ts';
-
-routedLifeScenarios();

@@ -1,3 +1,0 @@
-import { routedOrderScenarios } from '../e2e/routed-order.scenario.ts';
-
-routedOrderScenarios();

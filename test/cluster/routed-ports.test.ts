@@ -1,3 +1,0 @@
-import { routedPortScenarios } from '../e2e/routed-ports.scenario.ts';
-
-routedPortScenarios();

@@ -1,3 +1,0 @@
-import { routedReachScenarios } from '../e2e/routed-reach.scenario.ts';
-
-routedReachScenarios();

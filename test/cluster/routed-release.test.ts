@@ -1,3 +1,0 @@
-import { routedReleaseScenarios } from '../e2e/routed-release.scenario.ts';
-
-routedReleaseScenarios();

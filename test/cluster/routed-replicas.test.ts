@@ -1,3 +1,0 @@
-import { routedReplicaScenarios } from '../e2e/routed-replicas.scenario.ts';
-
-routedReplicaScenarios();

@@ -1,3 +1,0 @@
-import { routedRightScenarios } from '../e2e/routed-rights.scenario.ts';
-
-routedRightScenarios();

@@ -1,3 +1,0 @@
-import { routedSecretScenarios } from '../e2e/routed-secrets.scenario.ts';
-
-routedSecretScenarios();

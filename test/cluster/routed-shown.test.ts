@@ -1,3 +1,0 @@
-import { routedShownScenarios } from '../e2e/routed-shown.scenario.ts';
-
-routedShownScenarios();

@@ -1,3 +1,0 @@
-import { stopScenarios } from '../e2e/stop.scenario.ts';
-
-stopScenarios();

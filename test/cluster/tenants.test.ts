@@ -1,3 +1,0 @@
-import { tenantScenarios } from '../e2e/tenants.scenario.ts';
-
-tenantScenarios();

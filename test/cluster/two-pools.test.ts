@@ -1,3 +1,0 @@
-import { twoPoolsScenarios } from '../e2e/two-pools.scenario.ts';
-
-twoPoolsScenarios();

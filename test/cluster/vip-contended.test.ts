@@ -1,3 +1,0 @@
-import { vipContendedScenarios } from '../e2e/vip-contended.scenario.ts';
-
-vipContendedScenarios();

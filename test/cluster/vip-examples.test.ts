@@ -1,3 +1,0 @@
-import { vipExampleScenarios } from '../e2e/vip-examples.scenario.ts';
-
-vipExampleScenarios();

@@ -1,3 +1,0 @@
-import { vipLeaseScenarios } from '../e2e/vip-lease.scenario.ts';
-
-vipLeaseScenarios();

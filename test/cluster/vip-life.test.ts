@@ -1,3 +1,0 @@
-import { vipLifeScenarios } from '../e2e/vip-life.scenario.ts';
-
-vipLifeScenarios();

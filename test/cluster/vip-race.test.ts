@@ -1,3 +1,0 @@
-import { vipRaceScenarios } from '../e2e/vip-race.scenario.ts';
-
-vipRaceScenarios();

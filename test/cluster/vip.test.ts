@@ -1,3 +1,0 @@
-import { vipScenarios } from '../e2e/vip.scenario.ts';
-
-vipScenarios();

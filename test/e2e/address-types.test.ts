@@ -1,3 +1,0 @@
-import { addressTypesScenarios } from './address-types.scenario.ts';
-
-addressTypesScenarios();

@@ -1,3 +1,0 @@
-import { carefulScenarios } from './careful.scenario.ts';
-
-carefulScenarios();

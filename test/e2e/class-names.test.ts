@@ -1,3 +1,0 @@
-import { classNamesScenarios } from './class-names.scenario.ts';
-
-classNamesScenarios();

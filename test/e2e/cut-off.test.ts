@@ -1,3 +1,0 @@
-import { cutOffScenarios } from './cut-off.scenario.ts';
-
-cutOffScenarios();

@@ -1,3 +1,0 @@
-import { dnsInputScenarios } from './dns-input.scenario.ts';
-
-dnsInputScenarios();

@@ -1,3 +1,0 @@
-import { dnsScenarios } from './dns.scenario.ts';
-
-dnsScenarios();

@@ -1,3 +1,0 @@
-import { failoverScenarios } from './failover.scenario.ts';
-
-failoverScenarios();

@@ -1,3 +1,0 @@
-import { flipopScenarios } from './flipop.scenario.ts';
-
-flipopScenarios();

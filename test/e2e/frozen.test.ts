@@ -1,3 +1,0 @@
-import { frozenScenarios } from './frozen.scenario.ts';
-
-frozenScenarios();

@@ -1,3 +1,0 @@
-import { gitopsScenarios } from './gitops.scenario.ts';
-
-gitopsScenarios();

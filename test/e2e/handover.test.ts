@@ -1,3 +1,0 @@
-import { handoverScenarios } from './handover.scenario.ts';
-
-handoverScenarios();

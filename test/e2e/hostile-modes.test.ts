@@ -1,3 +1,0 @@
-import { hostileModeScenarios } from './hostile-modes.scenario.ts';
-
-hostileModeScenarios();

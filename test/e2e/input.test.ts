@@ -1,3 +1,0 @@
-import { inputScenarios } from './input.scenario.ts';
-
-inputScenarios();

@@ -1,3 +1,0 @@
-import { inventoryScenarios } from './inventory.scenario.ts';
-
-inventoryScenarios();

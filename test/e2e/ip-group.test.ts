@@ -1,3 +1,0 @@
-import { ipGroupScenarios } from './ip-group.scenario.ts';
-
-ipGroupScenarios();

@@ -1,3 +1,0 @@
-import { killScenarios } from './kill.scenario.ts';
-
-killScenarios();

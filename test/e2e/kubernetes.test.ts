@@ -1,4 +1,0 @@
-import { kubernetesScenarios, watchFaultScenarios } from './kubernetes.scenario.ts';
-
-kubernetesScenarios();
-watchFaultScenarios();

@@ -1,3 +1,0 @@
-import { largeScenarios } from './large.scenario.ts';
-
-largeScenarios();

@@ -1,3 +1,0 @@
-import { limitScenarios } from './limits.scenario.ts';
-
-limitScenarios();

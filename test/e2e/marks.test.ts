@@ -1,3 +1,0 @@
-import { marksScenarios } from './marks.scenario.ts';
-
-marksScenarios();

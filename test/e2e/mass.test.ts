@@ -1,3 +1,0 @@
-import { massScenarios } from './mass.scenario.ts';
-
-massScenarios();

@@ -1,3 +1,0 @@
-import { memoryJobsScenarios } from './memory-jobs.scenario.ts';
-
-memoryJobsScenarios();

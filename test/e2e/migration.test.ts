@@ -1,3 +1,0 @@
-import { migrationScenarios } from './migration.scenario.ts';
-
-migrationScenarios();

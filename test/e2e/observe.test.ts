@@ -1,3 +1,0 @@
-import { observeScenarios } from './observe.scenario.ts';
-
-observeScenarios();

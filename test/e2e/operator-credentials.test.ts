@@ -1,3 +1,0 @@
-import { operatorCredentialsScenarios } from './operator-credentials.scenario.ts';
-
-operatorCredentialsScenarios();

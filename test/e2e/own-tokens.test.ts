@@ -1,3 +1,0 @@
-import { ownTokenScenarios } from './own-tokens.scenario.ts';
-
-ownTokenScenarios();

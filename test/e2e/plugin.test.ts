@@ -1,3 +1,0 @@
-import { pluginScenarios } from './plugin.scenario.ts';
-
-pluginScenarios();

@@ -1,3 +1,0 @@
-import { providerScenarios } from './provider.scenario.ts';
-
-providerScenarios();

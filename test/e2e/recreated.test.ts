@@ -1,3 +1,0 @@
-import { recreatedScenarios } from './recreated.scenario.ts';
-
-recreatedScenarios();

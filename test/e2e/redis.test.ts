@@ -1,3 +1,0 @@
-import { redisScenarios } from './redis.scenario.ts';
-
-redisScenarios();

@@ -1,3 +1,0 @@
-import { replicaScenarios } from './replicas.scenario.ts';
-
-replicaScenarios();

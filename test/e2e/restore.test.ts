@@ -1,3 +1,0 @@
-import { restoreScenarios } from './restore.scenario.ts';
-
-restoreScenarios();

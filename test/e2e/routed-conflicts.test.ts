@@ -1,3 +1,0 @@
-import { routedConflictScenarios } from './routed-conflicts.scenario.ts';
-
-routedConflictScenarios();

@@ -1,3 +1,0 @@
-import { routedControllerScenarios } from './routed-controllers.scenario.ts';
-
-routedControllerScenarios();

@@ -1,3 +1,0 @@
-import { routedHangingScenarios } from './routed-hanging.scenario.ts';
-
-routedHangingScenarios();

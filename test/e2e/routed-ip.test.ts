@@ -1,3 +1,0 @@
-import { routedIPScenarios } from './routed-ip.scenario.ts';
-
-routedIPScenarios();

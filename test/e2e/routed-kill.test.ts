@@ -1,3 +1,0 @@
-import { routedKillScenarios } from './routed-kill.scenario.ts';
-
-routedKillScenarios();

@@ -1,3 +1,0 @@
-import { routedLifeScenarios } from './routed-life.scenario.ts';
-
-routedLifeScenarios();

@@ -1,3 +1,0 @@
-import { routedOrderScenarios } from './routed-order.scenario.ts';
-
-routedOrderScenarios();

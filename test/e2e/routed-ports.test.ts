@@ -1,3 +1,0 @@
-import { routedPortScenarios } from './routed-ports.scenario.ts';
-
-routedPortScenarios();

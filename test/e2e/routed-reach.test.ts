@@ -1,3 +1,0 @@
-import { routedReachScenarios } from './routed-reach.scenario.ts';
-
-routedReachScenarios();

@@ -1,3 +1,0 @@
-import { routedReleaseScenarios } from './routed-release.scenario.ts';
-
-routedReleaseScenarios();

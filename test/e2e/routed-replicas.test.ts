@@ -1,3 +1,0 @@
-import { routedReplicaScenarios } from './routed-replicas.scenario.ts';
-
-routedReplicaScenarios();

@@ -1,3 +1,0 @@
-import { routedRightScenarios } from './routed-rights.scenario.ts';
-
-routedRightScenarios();

@@ -1,3 +1,0 @@
-import { routedSecretScenarios } from './routed-secrets.scenario.ts';
-
-routedSecretScenarios();

@@ -1,3 +1,0 @@
-import { routedShownScenarios } from './routed-shown.scenario.ts';
-
-routedShownScenarios();

@@ -1,3 +1,0 @@
-import { stopScenarios } from './stop.scenario.ts';
-
-stopScenarios();

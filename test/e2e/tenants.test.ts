@@ -1,3 +1,0 @@
-import { tenantScenarios } from './tenants.scenario.ts';
-
-tenantScenarios();

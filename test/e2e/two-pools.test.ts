@@ -1,3 +1,0 @@
-import { twoPoolsScenarios } from './two-pools.scenario.ts';
-
-twoPoolsScenarios();

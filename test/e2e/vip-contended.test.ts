@@ -1,3 +1,0 @@
-import { vipContendedScenarios } from './vip-contended.scenario.ts';
-
-vipContendedScenarios();

@@ -1,3 +1,0 @@
-import { vipExampleScenarios } from './vip-examples.scenario.ts';
-
-vipExampleScenarios();

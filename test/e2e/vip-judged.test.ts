@@ -1,3 +1,0 @@
-import { vipJudgedScenarios } from './vip-judged.scenario.ts';
-
-vipJudgedScenarios();

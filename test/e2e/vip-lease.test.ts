@@ -1,3 +1,0 @@
-import { vipLeaseScenarios } from './vip-lease.scenario.ts';
-
-vipLeaseScenarios();

@@ -1,3 +1,0 @@
-import { vipLifeScenarios } from './vip-life.scenario.ts';
-
-vipLifeScenarios();

@@ -1,3 +1,0 @@
-import { vipRaceScenarios } from './vip-race.scenario.ts';
-
-vipRaceScenarios();

@@ -1,3 +1,0 @@
-import { vipScenarios } from './vip.scenario.ts';
-
-vipScenarios();
