@@ -25,61 +25,58 @@ async function node({ stage, start }: Names): Promise<string> {
   return ip;
 }
 
-export const addressTypesScenarios = () =>
-  describe('a record set of nodes', () => {
-    const { names: current, target } = named();
+describe('a record set of nodes', () => {
+  const { names: current, target } = named();
 
-    test('lists the addresses of the type that it asks for; conditions, columns and Events follow each edit', async () => {
-      const names = current();
-      const { stage } = names;
-      const zone = await names.zoneAt('digitalocean');
-      const reserved = await node(names);
-      const of: Readonly<Record<string, string>> = { ExternalIP: EXTERNAL, InternalIP: INTERNAL, [ANNOTATION]: reserved };
-      const dnsRecordSet = { zone: 'example.com', recordName: 'nodes' };
-      await names.recordSet('nodes', { dnsRecordSet });
-      let generation = 1;
-      for (const [addressType, address] of Object.entries(of)) {
-        if (generation > 1) await names.editRecordSet('nodes', { addressType });
-        await stage.until(`${addressType} is published`, () => zone.records('nodes').join() === `A ${address} 60`);
-        await stage.until('the status is of this spec', async () => {
-          const { observedGeneration, state } = await names.status('nodes');
-          return observedGeneration === generation && state === 'active';
-        });
-        const { conditions = [], records } = await names.status('nodes');
-        expect((conditions as readonly Condition[]).map(({ type, status, reason }) => `${type} ${status} ${reason}`).sort()).toEqual([
-          'Degraded False AsExpected',
-          'Progressing False Idle',
-          'Ready True Published',
-        ]);
-        expect(conditions.every((each) => each.observedGeneration === generation)).toBe(true);
-        expect(records).toBe(1);
-        generation += 1;
-      }
-      expect(generation).toBe(4);
-      await stage.until('an Event tells it', async () =>
-        (await names.events('nodes')).includes('Published: nodes.example.com lists 1 address'),
-      );
+  test('lists the addresses of the type that it asks for; conditions, columns and Events follow each edit', async () => {
+    const names = current();
+    const { stage } = names;
+    const zone = await names.zoneAt('digitalocean');
+    const reserved = await node(names);
+    const of: Readonly<Record<string, string>> = { ExternalIP: EXTERNAL, InternalIP: INTERNAL, [ANNOTATION]: reserved };
+    const dnsRecordSet = { zone: 'example.com', recordName: 'nodes' };
+    await names.recordSet('nodes', { dnsRecordSet });
+    let generation = 1;
+    for (const [addressType, address] of Object.entries(of)) {
+      if (generation > 1) await names.editRecordSet('nodes', { addressType });
+      await stage.until(`${addressType} is published`, () => zone.records('nodes').join() === `A ${address} 60`);
+      await stage.until('the status is of this spec', async () => {
+        const { observedGeneration, state } = await names.status('nodes');
+        return observedGeneration === generation && state === 'active';
+      });
+      const { conditions = [], records } = await names.status('nodes');
+      expect((conditions as readonly Condition[]).map(({ type, status, reason }) => `${type} ${status} ${reason}`).sort()).toEqual([
+        'Degraded False AsExpected',
+        'Progressing False Idle',
+        'Ready True Published',
+      ]);
+      expect(conditions.every((each) => each.observedGeneration === generation)).toBe(true);
+      expect(records).toBe(1);
+      generation += 1;
+    }
+    expect(generation).toBe(4);
+    await stage.until('an Event tells it', async () =>
+      (await names.events('nodes')).includes('Published: nodes.example.com lists 1 address'),
+    );
 
-      // FLIPOP's short name.
-      const { stdout, stderr, code } = await kubectl(['get', 'nodedns', 'nodes'], { kubeconfig: target().adminKubeconfig });
-      expect(code, stderr).toBe(0);
-      expect(stdout.split('\n')[1]).toMatch(/^nodes +example\.com +nodes +active +1 +True +Published +\d+s/);
-    });
-
-    test('says so and writes nothing while no node has an address of that type, though it has others', async () => {
-      const names = current();
-      const { stage } = names;
-      const zone = await names.zoneAt('digitalocean');
-      await stage.nodes('a');
-      await names.external('a', EXTERNAL);
-      await names.start();
-      await names.recordSet('nodes', { addressType: 'InternalIP', dnsRecordSet: { zone: 'example.com', recordName: 'nodes' } });
-      await stage.until('it says so', async () => (await names.degraded('nodes'))?.reason === 'NoAddress');
-      expect((await names.degraded('nodes'))?.message).toContain('InternalIP');
-      expect(zone.writes()).toEqual([]);
-      await names.editRecordSet('nodes', { addressType: 'ExternalIP' });
-      await stage.until('the other one is published', () => zone.records('nodes').join() === `A ${EXTERNAL} 60`);
-    });
+    // FLIPOP's short name.
+    const { stdout, stderr, code } = await kubectl(['get', 'nodedns', 'nodes'], { kubeconfig: target().adminKubeconfig });
+    expect(code, stderr).toBe(0);
+    expect(stdout.split('\n')[1]).toMatch(/^nodes +example\.com +nodes +active +1 +True +Published +\d+s/);
   });
 
-addressTypesScenarios();
+  test('says so and writes nothing while no node has an address of that type, though it has others', async () => {
+    const names = current();
+    const { stage } = names;
+    const zone = await names.zoneAt('digitalocean');
+    await stage.nodes('a');
+    await names.external('a', EXTERNAL);
+    await names.start();
+    await names.recordSet('nodes', { addressType: 'InternalIP', dnsRecordSet: { zone: 'example.com', recordName: 'nodes' } });
+    await stage.until('it says so', async () => (await names.degraded('nodes'))?.reason === 'NoAddress');
+    expect((await names.degraded('nodes'))?.message).toContain('InternalIP');
+    expect(zone.writes()).toEqual([]);
+    await names.editRecordSet('nodes', { addressType: 'ExternalIP' });
+    await stage.until('the other one is published', () => zone.records('nodes').join() === `A ${EXTERNAL} 60`);
+  });
+});

@@ -23,15 +23,14 @@ import { contentionScenarios, holdScenarios } from './careful-hold.ts';
 import { inputScenarios } from './careful-input.ts';
 
 /** The fields of a pool that are off by default: a grace, draining, a hold, contention. */
-export const carefulScenarios = () =>
-  describe('a careful pool', () => {
-    const { names } = named({ cloud: { now: Date.now } });
-    graceScenarios(names);
-    drainScenarios(names);
-    holdScenarios(names);
-    contentionScenarios(names);
-    inputScenarios(names);
-  });
+describe('a careful pool', () => {
+  const { names } = named({ cloud: { now: Date.now } });
+  graceScenarios(names);
+  drainScenarios(names);
+  holdScenarios(names);
+  contentionScenarios(names);
+  inputScenarios(names);
+});
 
 // ---------------------------------------------------------------- spec.recoveryGraceSeconds
 
@@ -223,5 +222,3 @@ const drainScenarios = (current: () => Names) =>
       expect(stage.assigns(ip)).toHaveLength(2);
     });
   });
-
-carefulScenarios();

@@ -157,114 +157,111 @@ async function refusedOrTold(names: Names, name: string, { spec, error }: Invali
   await names.stage.until(`an Event about ${name}`, async () => (await names.events(name)).includes(`InvalidSpec: ${said}`));
 }
 
-export const dnsInputScenarios = () =>
-  describe('a wrong record set', () => {
-    const { names: current } = named();
+describe('a wrong record set', () => {
+  const { names: current } = named();
 
-    for (const provider of PROVIDERS) {
-      test(`at ${provider} is told in a condition and an Event, each in its own words, and nothing else is touched`, async () => {
-        const names = current();
-        const zone = await scene(names, provider);
-        const cases = Object.values(REFUSED)
-          .filter(({ at = provider }) => at === provider)
-          .map((one, index) => ({ ...one, name: `wrong-${index}` }));
-        for (const { name, dnsRecordSet } of cases) await names.recordSet(name, { dnsRecordSet: { provider, ...dnsRecordSet } });
-        for (const { name, reason, told } of cases) {
-          await names.stage.until(`${name} says why`, async () => (await names.status(name)).state === 'error');
-          expect((await names.status(name)).error).toMatch(told);
-          expect(await names.degraded(name)).toMatchObject({
-            status: 'True',
-            reason: expect.stringMatching(`^(${reason})$`),
-            message: expect.stringMatching(told),
-          });
-          await names.stage.until(`an Event about ${name}`, async () =>
-            (await names.events(name)).some((event) => new RegExp(`^(${reason}): `).test(event)),
-          );
-        }
-        untouched(names, zone);
-        // The same of a pool: its addresses serve all the same.
-        const { ip } = names.stage.cloud.addReservedIP({ region: 'nyc3' });
-        await names.stage.pool('poor', { ips: [ip], dnsRecordSet: { provider, zone: 'unknown.example', recordName: 'pool' } });
-        await names.stage.until('the pool says why', async () => (await names.poolDegraded('poor'))?.reason === 'ZoneNotFound');
-        expect((await names.poolDegraded('poor'))?.message).toContain('unknown.example');
-        await names.stage.until('its address is active', async () => (await names.stage.activeOn('poor', ip)) === 'a');
-        await names.editRecordSet('wrong-2', { dnsRecordSet: { recordName: 'right' } });
-        await names.stage.until('one that is mended works', async () => (await names.status('wrong-2')).state === 'active');
-        expect(zone.records('right')).toEqual([`A ${A} 60`]);
-      });
-    }
-
-    test('that no provider needs to see is told in the status, and stops nothing that works', async () => {
+  for (const provider of PROVIDERS) {
+    test(`at ${provider} is told in a condition and an Event, each in its own words, and nothing else is touched`, async () => {
       const names = current();
-      const zone = await scene(names, 'digitalocean');
-      for (const [index, one] of Object.values(INVALID).entries()) await refusedOrTold(names, `invalid-${index}`, one);
-      for (const [index, { spec, error }] of Object.values(INVALID_POOLS).entries()) {
-        const name = `invalid-pool-${index}`;
-        const refused = await refusal(names.stage.pool(name, spec));
-        if (refused !== null) expect(refused).toContain(error);
-        else await names.stage.until(`${name} says why`, async () => (await names.stage.getPool(name)).status?.error === error);
-      }
-      for (const [what, spec] of Object.entries(REJECTED)) {
-        await expect(names.recordSet('rejected', spec), what).rejects.toThrow(/ttl|addressType/);
+      const zone = await scene(names, provider);
+      const cases = Object.values(REFUSED)
+        .filter(({ at = provider }) => at === provider)
+        .map((one, index) => ({ ...one, name: `wrong-${index}` }));
+      for (const { name, dnsRecordSet } of cases) await names.recordSet(name, { dnsRecordSet: { provider, ...dnsRecordSet } });
+      for (const { name, reason, told } of cases) {
+        await names.stage.until(`${name} says why`, async () => (await names.status(name)).state === 'error');
+        expect((await names.status(name)).error).toMatch(told);
+        expect(await names.degraded(name)).toMatchObject({
+          status: 'True',
+          reason: expect.stringMatching(`^(${reason})$`),
+          message: expect.stringMatching(told),
+        });
+        await names.stage.until(`an Event about ${name}`, async () =>
+          (await names.events(name)).some((event) => new RegExp(`^(${reason}): `).test(event)),
+        );
       }
       untouched(names, zone);
-    });
-
-    test('that names a provider without a token says which variable to set', async () => {
-      const names = current();
-      await names.stage.nodes('a');
+      // The same of a pool: its addresses serve all the same.
       const { ip } = names.stage.cloud.addReservedIP({ region: 'nyc3' });
-      await names.start({}, null);
-      const dnsRecordSet = { provider: 'cloudflare', ...good() };
-      await names.recordSet('poor', { dnsRecordSet });
-      await names.stage.pool('poor', { ips: [ip], dnsRecordSet });
-      const error = 'provider "cloudflare" has no credentials: set CLOUDFLARE_TOKEN for the operator';
-      await names.stage.until('the record set says so', async () => (await names.status('poor')).error === error);
-      await names.stage.until('the pool says so', async () => (await names.stage.getPool('poor')).status?.error === error);
-      expect(names.cloudflare.calls.all()).toEqual([]);
+      await names.stage.pool('poor', { ips: [ip], dnsRecordSet: { provider, zone: 'unknown.example', recordName: 'pool' } });
+      await names.stage.until('the pool says why', async () => (await names.poolDegraded('poor'))?.reason === 'ZoneNotFound');
+      expect((await names.poolDegraded('poor'))?.message).toContain('unknown.example');
+      await names.stage.until('its address is active', async () => (await names.stage.activeOn('poor', ip)) === 'a');
+      await names.editRecordSet('wrong-2', { dnsRecordSet: { recordName: 'right' } });
+      await names.stage.until('one that is mended works', async () => (await names.status('wrong-2')).state === 'active');
+      expect(zone.records('right')).toEqual([`A ${A} 60`]);
     });
+  }
 
-    const lacks = { 'to write records': { dnsWrite: false }, 'to read them': { dnsRead: false } } as const;
-    for (const [what, rights] of Object.entries(lacks)) {
-      test(`whose token has no right ${what} says so, and works once it has`, async () => {
-        const names = current();
-        const zone = await names.zoneAt('cloudflare');
-        names.cloudflare.allow(CLOUDFLARE_TOKEN, rights);
-        await names.stage.nodes('a');
-        await names.external('a', A);
-        const operator = await names.start();
-        await names.recordSet('poor', { dnsRecordSet: { provider: 'cloudflare', zone: 'example.com', recordName: 'nodes' } });
-        await names.stage.until('it says so', async () => (await names.degraded('poor'))?.reason === 'Unauthorized');
-        expect(zone.records('nodes')).toEqual([]);
-        names.cloudflare.allow(CLOUDFLARE_TOKEN, {});
-        await names.stage.until('it works', async () => (await names.status('poor')).state === 'active');
-        expect(zone.records('nodes')).toEqual([`A ${A} 60`]);
-        expect(JSON.stringify(operator.log)).not.toContain(CLOUDFLARE_TOKEN);
-      });
+  test('that no provider needs to see is told in the status, and stops nothing that works', async () => {
+    const names = current();
+    const zone = await scene(names, 'digitalocean');
+    for (const [index, one] of Object.values(INVALID).entries()) await refusedOrTold(names, `invalid-${index}`, one);
+    for (const [index, { spec, error }] of Object.values(INVALID_POOLS).entries()) {
+      const name = `invalid-pool-${index}`;
+      const refused = await refusal(names.stage.pool(name, spec));
+      if (refused !== null) expect(refused).toContain(error);
+      else await names.stage.until(`${name} says why`, async () => (await names.stage.getPool(name)).status?.error === error);
     }
-
-    test('whose DigitalOcean token may not touch domains says so, while the addresses of its pool serve', async () => {
-      const names = current();
-      const { stage } = names;
-      const zone = await names.zoneAt('digitalocean');
-      const forbidden = stage.cloud.faults.add({ kind: 'status', code: 403, match: { path: '^/v2/domains' } });
-      await stage.nodes('a');
-      const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
-      await names.start();
-      await stage.pool('poor', { ips: [ip], dnsRecordSet: { zone: 'example.com', recordName: 'nodes' } });
-      await stage.until('it says so', async () => (await names.poolDegraded('poor'))?.reason === 'Unauthorized');
-      await stage.until('its address is active', async () => (await stage.activeOn('poor', ip)) === 'a');
-      expect(zone.records('nodes')).toEqual([]);
-      forbidden.remove();
-      await stage.until('it is published', () => zone.records('nodes').length === 1);
-      await stage.until('nothing is wrong any more', async () => (await names.poolDegraded('poor'))?.status === 'False');
-    });
-
-    test('of the process: with a token of one provider alone the flipop controller works', async () => {
-      const names = current();
-      const operator = await names.start({ token: null, flags: ['--controllers=flipop'] });
-      await operator.ready();
-    });
+    for (const [what, spec] of Object.entries(REJECTED)) {
+      await expect(names.recordSet('rejected', spec), what).rejects.toThrow(/ttl|addressType/);
+    }
+    untouched(names, zone);
   });
 
-dnsInputScenarios();
+  test('that names a provider without a token says which variable to set', async () => {
+    const names = current();
+    await names.stage.nodes('a');
+    const { ip } = names.stage.cloud.addReservedIP({ region: 'nyc3' });
+    await names.start({}, null);
+    const dnsRecordSet = { provider: 'cloudflare', ...good() };
+    await names.recordSet('poor', { dnsRecordSet });
+    await names.stage.pool('poor', { ips: [ip], dnsRecordSet });
+    const error = 'provider "cloudflare" has no credentials: set CLOUDFLARE_TOKEN for the operator';
+    await names.stage.until('the record set says so', async () => (await names.status('poor')).error === error);
+    await names.stage.until('the pool says so', async () => (await names.stage.getPool('poor')).status?.error === error);
+    expect(names.cloudflare.calls.all()).toEqual([]);
+  });
+
+  const lacks = { 'to write records': { dnsWrite: false }, 'to read them': { dnsRead: false } } as const;
+  for (const [what, rights] of Object.entries(lacks)) {
+    test(`whose token has no right ${what} says so, and works once it has`, async () => {
+      const names = current();
+      const zone = await names.zoneAt('cloudflare');
+      names.cloudflare.allow(CLOUDFLARE_TOKEN, rights);
+      await names.stage.nodes('a');
+      await names.external('a', A);
+      const operator = await names.start();
+      await names.recordSet('poor', { dnsRecordSet: { provider: 'cloudflare', zone: 'example.com', recordName: 'nodes' } });
+      await names.stage.until('it says so', async () => (await names.degraded('poor'))?.reason === 'Unauthorized');
+      expect(zone.records('nodes')).toEqual([]);
+      names.cloudflare.allow(CLOUDFLARE_TOKEN, {});
+      await names.stage.until('it works', async () => (await names.status('poor')).state === 'active');
+      expect(zone.records('nodes')).toEqual([`A ${A} 60`]);
+      expect(JSON.stringify(operator.log)).not.toContain(CLOUDFLARE_TOKEN);
+    });
+  }
+
+  test('whose DigitalOcean token may not touch domains says so, while the addresses of its pool serve', async () => {
+    const names = current();
+    const { stage } = names;
+    const zone = await names.zoneAt('digitalocean');
+    const forbidden = stage.cloud.faults.add({ kind: 'status', code: 403, match: { path: '^/v2/domains' } });
+    await stage.nodes('a');
+    const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
+    await names.start();
+    await stage.pool('poor', { ips: [ip], dnsRecordSet: { zone: 'example.com', recordName: 'nodes' } });
+    await stage.until('it says so', async () => (await names.poolDegraded('poor'))?.reason === 'Unauthorized');
+    await stage.until('its address is active', async () => (await stage.activeOn('poor', ip)) === 'a');
+    expect(zone.records('nodes')).toEqual([]);
+    forbidden.remove();
+    await stage.until('it is published', () => zone.records('nodes').length === 1);
+    await stage.until('nothing is wrong any more', async () => (await names.poolDegraded('poor'))?.status === 'False');
+  });
+
+  test('of the process: with a token of one provider alone the flipop controller works', async () => {
+    const names = current();
+    const operator = await names.start({ token: null, flags: ['--controllers=flipop'] });
+    await operator.ready();
+  });
+});

@@ -29,41 +29,38 @@ const MODES: Readonly<Record<string, readonly FaultSpec[]>> = {
   ],
 };
 
-export const hostileModeScenarios = () =>
-  describe('an API that differs from its description', () => {
-    const { served } = staged();
+describe('an API that differs from its description', () => {
+  const { served } = staged();
 
-    for (const [what, faults] of Object.entries(MODES)) {
-      test(`${what}: the next leader begins, and a failover ends on a spare node`, async () => {
-        const situation: Served = await served();
-        const { stage, ip, holder, operator } = situation;
-        for (let more = 0; more < 4; more += 1) stage.cloud.addReservedIP({ region: 'nyc3' });
-        expect(await operator.stop()).toBe(0);
-        for (const fault of faults) stage.cloud.faults.add(fault);
-        await stage.start();
-        await stage.notReady(holder);
-        const now = await movedFrom(situation, holder);
-        expect(stage.assigns(ip).at(-1)).toEqual({ address: ip, node: now });
-        const unhit = stage.cloud.faults.list().filter(({ hits }) => hits === 0);
-        expect(unhit.map(({ spec }) => spec)).toEqual([]);
-      });
-    }
-
-    test('knows an address of a prefix of the account only while it is on a Droplet: it is assigned, and fails over', async () => {
-      const { stage, holder } = await served(['a', 'b', 'c']);
-      stage.cloud.addPrefix({ prefix: '198.51.100.0/24', region: 'nyc3' });
-      const brought = '198.51.100.7';
-      await stage.pool('brought', { ips: [brought] });
-      await stage.until('it is active', async () => (await stage.activeOn('brought', brought)) !== null);
-      const on = stage.heldBy(brought) ?? '';
-      expect(on).not.toBe(holder);
-      await stage.notReady(on);
-      await stage.until('it is active elsewhere', async () => ![null, on].includes(await stage.activeOn('brought', brought)), 60_000);
-      await stage.pool('stranger', { ips: ['198.51.101.7'] });
-      await stage.until('one of no prefix is not found', async () =>
-        JSON.stringify((await stage.getPool('stranger')).status ?? {}).includes('could not be found'),
-      );
+  for (const [what, faults] of Object.entries(MODES)) {
+    test(`${what}: the next leader begins, and a failover ends on a spare node`, async () => {
+      const situation: Served = await served();
+      const { stage, ip, holder, operator } = situation;
+      for (let more = 0; more < 4; more += 1) stage.cloud.addReservedIP({ region: 'nyc3' });
+      expect(await operator.stop()).toBe(0);
+      for (const fault of faults) stage.cloud.faults.add(fault);
+      await stage.start();
+      await stage.notReady(holder);
+      const now = await movedFrom(situation, holder);
+      expect(stage.assigns(ip).at(-1)).toEqual({ address: ip, node: now });
+      const unhit = stage.cloud.faults.list().filter(({ hits }) => hits === 0);
+      expect(unhit.map(({ spec }) => spec)).toEqual([]);
     });
-  });
+  }
 
-hostileModeScenarios();
+  test('knows an address of a prefix of the account only while it is on a Droplet: it is assigned, and fails over', async () => {
+    const { stage, holder } = await served(['a', 'b', 'c']);
+    stage.cloud.addPrefix({ prefix: '198.51.100.0/24', region: 'nyc3' });
+    const brought = '198.51.100.7';
+    await stage.pool('brought', { ips: [brought] });
+    await stage.until('it is active', async () => (await stage.activeOn('brought', brought)) !== null);
+    const on = stage.heldBy(brought) ?? '';
+    expect(on).not.toBe(holder);
+    await stage.notReady(on);
+    await stage.until('it is active elsewhere', async () => ![null, on].includes(await stage.activeOn('brought', brought)), 60_000);
+    await stage.pool('stranger', { ips: ['198.51.101.7'] });
+    await stage.until('one of no prefix is not found', async () =>
+      JSON.stringify((await stage.getPool('stranger')).status ?? {}).includes('could not be found'),
+    );
+  });
+});

@@ -20,32 +20,29 @@ const POINTS: Readonly<Record<KillPoint, number>> = {
 };
 
 /** The operator ends by SIGKILL at named points of a failover; the next one brings it to the same end. */
-export const killScenarios = () =>
-  describe('a failover ends on a spare node when its operator is killed', () => {
-    const { served } = staged();
+describe('a failover ends on a spare node when its operator is killed', () => {
+  const { served } = staged();
 
-    for (const [point, assigns] of shareOfScenarios(Object.entries(POINTS), 2)) {
-      test(`at the point ${point}`, async () => {
-        const folder = mkdtempSync(join(tmpdir(), 'routedip-kill-'));
-        const armed = join(folder, 'armed');
-        const situation = await served(['a', 'b', 'c'], {
-          nodeFlags: [`--import=${PRELOAD}`],
-          env: { ROUTEDIP_KILL_AT: point, ROUTEDIP_ARMED_BY: armed },
-          flags: MORTAL_FLAGS,
-        });
-        const { stage, ip, holder, operator } = situation;
-        writeFileSync(armed, '');
-        await stage.notReady(holder);
-        await operator.exited;
-        expect(operator.signal()).toBe('SIGKILL');
-        await stage.start({ flags: MORTAL_FLAGS });
-        const now = await movedFrom(situation, holder);
-        expect(stage.assigns(ip).length).toBeLessThanOrEqual(assigns);
-        expect(stage.assigns(ip).at(-1)).toEqual({ address: ip, node: now });
-        expect(stage.cloud.state.reservedIPs.size).toBe(1);
-        rmSync(folder, { recursive: true, force: true });
+  for (const [point, assigns] of shareOfScenarios(Object.entries(POINTS), 2)) {
+    test(`at the point ${point}`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'routedip-kill-'));
+      const armed = join(folder, 'armed');
+      const situation = await served(['a', 'b', 'c'], {
+        nodeFlags: [`--import=${PRELOAD}`],
+        env: { ROUTEDIP_KILL_AT: point, ROUTEDIP_ARMED_BY: armed },
+        flags: MORTAL_FLAGS,
       });
-    }
-  });
-
-killScenarios();
+      const { stage, ip, holder, operator } = situation;
+      writeFileSync(armed, '');
+      await stage.notReady(holder);
+      await operator.exited;
+      expect(operator.signal()).toBe('SIGKILL');
+      await stage.start({ flags: MORTAL_FLAGS });
+      const now = await movedFrom(situation, holder);
+      expect(stage.assigns(ip).length).toBeLessThanOrEqual(assigns);
+      expect(stage.assigns(ip).at(-1)).toEqual({ address: ip, node: now });
+      expect(stage.cloud.state.reservedIPs.size).toBe(1);
+      rmSync(folder, { recursive: true, force: true });
+    });
+  }
+});

@@ -58,71 +58,67 @@ const saidTo = async (stage: Stage): Promise<readonly string[]> => {
 const notWritten = ({ log }: Operator) => log.filter(({ msg, level }) => msg === 'status not written' && level === 'warn');
 
 /** What was stored before there was a limit. */
-export const limitScenarios = () =>
-  describe('a pool that breaks a limit and was stored before there was one', () => {
-    const { stage: current, served } = staged();
+describe('a pool that breaks a limit and was stored before there was one', () => {
+  const { stage: current, served } = staged();
 
-    test('is served: its address is assigned and fails over, and where the server refuses its status that is said once', async () => {
-      const stage = current();
-      await stage.nodes('a', 'b', 'c');
-      const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
-      await withoutLimits(stage, () => stage.pool('ingress', { ips: [ip], match: { ...MATCH, tolerations: [LONG] } }));
-      const operator = await stage.start();
-      const annotated = async () => {
-        const node = stage.heldBy(ip);
-        return node !== null && (await stage.annotation(node)) === ip;
-      };
-      await stage.until('its address is assigned, and the node annotated', annotated);
-      const first = stage.heldBy(ip) ?? '';
+  test('is served: its address is assigned and fails over, and where the server refuses its status that is said once', async () => {
+    const stage = current();
+    await stage.nodes('a', 'b', 'c');
+    const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
+    await withoutLimits(stage, () => stage.pool('ingress', { ips: [ip], match: { ...MATCH, tolerations: [LONG] } }));
+    const operator = await stage.start();
+    const annotated = async () => {
+      const node = stage.heldBy(ip);
+      return node !== null && (await stage.annotation(node)) === ip;
+    };
+    await stage.until('its address is assigned, and the node annotated', annotated);
+    const first = stage.heldBy(ip) ?? '';
 
-      if (letsBe(stage.target)) {
-        await stage.until('it is shown', async () => (await stage.activeOn('ingress', ip)) === first);
-        expect(notWritten(operator)).toEqual([]);
-        await stage.notReady(first);
-        await movedFrom({ stage, ip }, first);
-        return;
-      }
-      await stage.until('an Event says so', async () =>
-        (await saidTo(stage)).some((said) => said.startsWith('WriteRefused: its status cannot be written') && TOO_LONG.test(said)),
-      );
-      const readyz = async () => (await operator.metrics('/readyz')).text;
-      expect(await readyz()).toMatch(/^ok\n(.*\n)*writes: .*FloatingIPPool default\/ingress: /);
-      expect(await readyz()).toMatch(TOO_LONG);
-      await stage.until('the figures say so', async () =>
-        (await operator.metrics()).text.includes('routedip_objects_unserved{kind="FloatingIPPool",reason="NotWritten"} 1'),
-      );
+    if (letsBe(stage.target)) {
+      await stage.until('it is shown', async () => (await stage.activeOn('ingress', ip)) === first);
+      expect(notWritten(operator)).toEqual([]);
       await stage.notReady(first);
-      await stage.until('it fails over', async () => stage.heldBy(ip) !== first && (await annotated()));
-      expect((await stage.getPool('ingress')).status).toEqual(PENDING);
-      expect(notWritten(operator)).toHaveLength(1);
+      await movedFrom({ stage, ip }, first);
+      return;
+    }
+    await stage.until('an Event says so', async () =>
+      (await saidTo(stage)).some((said) => said.startsWith('WriteRefused: its status cannot be written') && TOO_LONG.test(said)),
+    );
+    const readyz = async () => (await operator.metrics('/readyz')).text;
+    expect(await readyz()).toMatch(/^ok\n(.*\n)*writes: .*FloatingIPPool default\/ingress: /);
+    expect(await readyz()).toMatch(TOO_LONG);
+    await stage.until('the figures say so', async () =>
+      (await operator.metrics()).text.includes('routedip_objects_unserved{kind="FloatingIPPool",reason="NotWritten"} 1'),
+    );
+    await stage.notReady(first);
+    await stage.until('it fails over', async () => stage.heldBy(ip) !== first && (await annotated()));
+    expect((await stage.getPool('ingress')).status).toEqual(PENDING);
+    expect(notWritten(operator)).toHaveLength(1);
 
-      // Once it is mended it is shown at once, and nothing is left of it.
-      const now = stage.heldBy(ip);
-      await stage.editPool('ingress', { match: { tolerations: null } });
-      await stage.until('it is shown', async () => (await stage.activeOn('ingress', ip)) === now);
-      expect(await readyz()).not.toContain('writes:');
-      expect(stage.assigns(ip)).toHaveLength(2);
-    });
-
-    test('with more addresses than a pool may have is told so with the limit, and keeps what it has', async () => {
-      const { stage, ip, holder, operator } = await served();
-      const many = Array.from({ length: 1000 }, (_, index) => `198.18.${index >> 8}.${index & 255}`);
-      await withoutLimits(stage, () => stage.editPool('ingress', { ips: [ip, ...many] }));
-      const text = 'spec.ips has 1001 addresses, and at most 1000 are allowed: give the others a pool of their own';
-      await stage.until('an Event says so', async () => (await saidTo(stage)).includes(`InvalidSpec: ${text}`));
-      if (letsBe(stage.target))
-        await stage.until('the status says so', async () => (await stage.getPool('ingress')).status?.error === text);
-      expect(await operator.stop()).toBe(0);
-      const second = await stage.start();
-      await second.ready();
-      await stage.until('the second one leads', () => second.log.some(({ msg }) => msg === 'leads'));
-      await stage.editPool('ingress', { ips: [ip] });
-      await stage.until('it is served as before', async () => {
-        const { status } = await stage.getPool('ingress');
-        return status?.error === undefined && status?.activeIPs === 1;
-      });
-      expect([stage.heldBy(ip), await stage.annotation(holder), stage.assigns(ip).length]).toEqual([holder, ip, 1]);
-    });
+    // Once it is mended it is shown at once, and nothing is left of it.
+    const now = stage.heldBy(ip);
+    await stage.editPool('ingress', { match: { tolerations: null } });
+    await stage.until('it is shown', async () => (await stage.activeOn('ingress', ip)) === now);
+    expect(await readyz()).not.toContain('writes:');
+    expect(stage.assigns(ip)).toHaveLength(2);
   });
 
-limitScenarios();
+  test('with more addresses than a pool may have is told so with the limit, and keeps what it has', async () => {
+    const { stage, ip, holder, operator } = await served();
+    const many = Array.from({ length: 1000 }, (_, index) => `198.18.${index >> 8}.${index & 255}`);
+    await withoutLimits(stage, () => stage.editPool('ingress', { ips: [ip, ...many] }));
+    const text = 'spec.ips has 1001 addresses, and at most 1000 are allowed: give the others a pool of their own';
+    await stage.until('an Event says so', async () => (await saidTo(stage)).includes(`InvalidSpec: ${text}`));
+    if (letsBe(stage.target)) await stage.until('the status says so', async () => (await stage.getPool('ingress')).status?.error === text);
+    expect(await operator.stop()).toBe(0);
+    const second = await stage.start();
+    await second.ready();
+    await stage.until('the second one leads', () => second.log.some(({ msg }) => msg === 'leads'));
+    await stage.editPool('ingress', { ips: [ip] });
+    await stage.until('it is served as before', async () => {
+      const { status } = await stage.getPool('ingress');
+      return status?.error === undefined && status?.activeIPs === 1;
+    });
+    expect([stage.heldBy(ip), await stage.annotation(holder), stage.assigns(ip).length]).toEqual([holder, ip, 1]);
+  });
+});

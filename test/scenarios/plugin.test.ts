@@ -71,92 +71,89 @@ async function planned(kubeconfig: string, object: object) {
 }
 
 /** The plugin as its users run it: a process of its own, with their kubeconfig. */
-export const pluginScenarios = () =>
-  describe('kubectl routedip', () => {
-    const { routed: current, served } = routedStage();
+describe('kubectl routedip', () => {
+  const { routed: current, served } = routedStage();
 
-    test('shows a pool and a RoutedIP, with kubectl too, and says which right a user lacks', async () => {
-      const routed = current();
-      const { ip, holder, stage, operator } = await served(['a', 'b', 'c'], { flags: ['--journal-bind-addr=:0'] });
-      await routed.addFirewall();
-      await routed.setClass('floating');
-      await routed.service('shop', ['a', 'b']);
-      await routed.routedIP('shop');
-      const address = await routed.stable('shop');
-      const { assignedNode } = (await routed.status('shop')) ?? {};
-      await stage.until('both are ready by their conditions', async () => (await routed.condition('shop', 'Ready'))?.status === 'True');
-      const { adminKubeconfig, operatorKubeconfig } = stage.target;
+  test('shows a pool and a RoutedIP, with kubectl too, and says which right a user lacks', async () => {
+    const routed = current();
+    const { ip, holder, stage, operator } = await served(['a', 'b', 'c'], { flags: ['--journal-bind-addr=:0'] });
+    await routed.addFirewall();
+    await routed.setClass('floating');
+    await routed.service('shop', ['a', 'b']);
+    await routed.routedIP('shop');
+    const address = await routed.stable('shop');
+    const { assignedNode } = (await routed.status('shop')) ?? {};
+    await stage.until('both are ready by their conditions', async () => (await routed.condition('shop', 'Ready'))?.status === 'True');
+    const { adminKubeconfig, operatorKubeconfig } = stage.target;
 
-      const shown = await throughKubectl(adminKubeconfig, 'status', '-A');
-      expect([shown.stderr, shown.code]).toEqual(['', 0]);
-      expect(shown.stdout).toMatch(new RegExp(`^default +floatingippool/ingress +${ip} +${holder} +active `, 'm'));
-      expect(shown.stdout).toMatch(new RegExp(`^default +routedip/shop +${address} +${assignedNode} +Stable `, 'm'));
-      if (process.env.SHOW) console.log(shown.stdout);
+    const shown = await throughKubectl(adminKubeconfig, 'status', '-A');
+    expect([shown.stderr, shown.code]).toEqual(['', 0]);
+    expect(shown.stdout).toMatch(new RegExp(`^default +floatingippool/ingress +${ip} +${holder} +active `, 'm'));
+    expect(shown.stdout).toMatch(new RegExp(`^default +routedip/shop +${address} +${assignedNode} +Stable `, 'm'));
+    if (process.env.SHOW) console.log(shown.stdout);
 
-      // What happened, by way of the API server; the Service has an endpoint where no Pods run.
-      const kept = await plugin(adminKubeconfig, 'journal', ip, '-A');
-      expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining('there is no Service routedip-operator-journal:journal')]);
-      await journalService(stage, operator);
-      const asked = () => plugin(adminKubeconfig, 'journal', ip, '-A');
-      await stage.until('the API server knows what is behind it', async () => (await asked()).code === 0);
-      const journal = await asked();
-      expect([journal.stderr, journal.code]).toEqual(['', 0]);
-      expect(journal.stdout).toMatch(/assign done +Assigning +Pruning|assign done +Assigning +Stable/);
-      const replay = await plugin(adminKubeconfig, 'replay', address, '-A');
-      expect([replay.stderr, replay.code]).toEqual(['', 0]);
-      expect(replay.stdout).toMatch(/^(\d+) of \1 transitions came out the same\.$/m);
-      if (process.env.SHOW) console.log(journal.stdout, replay.stdout);
+    // What happened, by way of the API server; the Service has an endpoint where no Pods run.
+    const kept = await plugin(adminKubeconfig, 'journal', ip, '-A');
+    expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining('there is no Service routedip-operator-journal:journal')]);
+    await journalService(stage, operator);
+    const asked = () => plugin(adminKubeconfig, 'journal', ip, '-A');
+    await stage.until('the API server knows what is behind it', async () => (await asked()).code === 0);
+    const journal = await asked();
+    expect([journal.stderr, journal.code]).toEqual(['', 0]);
+    expect(journal.stdout).toMatch(/assign done +Assigning +Pruning|assign done +Assigning +Stable/);
+    const replay = await plugin(adminKubeconfig, 'replay', address, '-A');
+    expect([replay.stderr, replay.code]).toEqual(['', 0]);
+    expect(replay.stdout).toMatch(/^(\d+) of \1 transitions came out the same\.$/m);
+    if (process.env.SHOW) console.log(journal.stdout, replay.stdout);
 
-      const why = await plugin(adminKubeconfig, 'explain', address, '-A');
-      expect([why.stderr, why.code]).toEqual(['', 0]);
-      expect(why.stdout).toMatch(new RegExp(`^${assignedNode} +holds it +-$`, 'm'));
-      expect(why.stdout).toMatch(/^c +refused +no ready endpoint of the Service is on it$/m);
-      if (process.env.SHOW) console.log(why.stdout);
+    const why = await plugin(adminKubeconfig, 'explain', address, '-A');
+    expect([why.stderr, why.code]).toEqual(['', 0]);
+    expect(why.stdout).toMatch(new RegExp(`^${assignedNode} +holds it +-$`, 'm'));
+    expect(why.stdout).toMatch(/^c +refused +no ready endpoint of the Service is on it$/m);
+    if (process.env.SHOW) console.log(why.stdout);
 
-      const spare = ['a', 'b', 'c'].find((name) => name !== holder && name !== assignedNode) ?? '';
-      await routed.service('inner', [spare], [{ name: 'http', port: 80, targetPort: 80, nodePort: 30_081 }]);
-      const spec = { className: CLASS_NAME, serviceRef: { serviceName: 'inner' } };
-      const plan = await planned(adminKubeconfig, { apiVersion: GROUP, kind: 'RoutedIP', metadata: { name: 'shop' }, spec });
-      expect([plan.stderr, plan.code]).toEqual(['', 3]);
-      expect(plan.stdout).toMatch(new RegExp(`^move +${address} +${assignedNode} +${spare}$`, 'm'));
-      expect(plan.stdout.match(AN_ADDRESS)).toHaveLength(1);
+    const spare = ['a', 'b', 'c'].find((name) => name !== holder && name !== assignedNode) ?? '';
+    await routed.service('inner', [spare], [{ name: 'http', port: 80, targetPort: 80, nodePort: 30_081 }]);
+    const spec = { className: CLASS_NAME, serviceRef: { serviceName: 'inner' } };
+    const plan = await planned(adminKubeconfig, { apiVersion: GROUP, kind: 'RoutedIP', metadata: { name: 'shop' }, spec });
+    expect([plan.stderr, plan.code]).toEqual(['', 3]);
+    expect(plan.stdout).toMatch(new RegExp(`^move +${address} +${assignedNode} +${spare}$`, 'm'));
+    expect(plan.stdout.match(AN_ADDRESS)).toHaveLength(1);
 
-      await stage.target.client.create({ ...SERVICE, metadata: { name: 'door', namespace: 'default' }, spec: DOOR });
-      const segment = { segment: '192.0.2.8/32', excludedIPs: [] };
-      const given = await planned(adminKubeconfig, {
-        apiVersion: 'paas.org/v1',
-        kind: 'IPGroup',
-        metadata: { name: 'edge' },
-        spec: segment,
-      });
-      expect([given.stderr, given.code]).toEqual(['', 3]);
-      expect(given.stdout).toMatch(/^allocate +192\.0\.2\.8 +- +Service default\/door$/m);
-      expect(given.stdout.match(AN_ADDRESS)).toHaveLength(1);
-
-      const paused = await plugin(adminKubeconfig, 'pause', 'ingress', '-n', 'default');
-      expect([paused.stderr, paused.code]).toEqual(['', 0]);
-      const { metadata } = await stage.getPool('ingress');
-      expect((metadata as { readonly annotations?: object }).annotations).toMatchObject({ 'routedip.io/paused': 'true' });
-      expect((await plugin(adminKubeconfig, 'resume', 'ingress', '-n', 'default')).stdout).toBe(
-        'floatingippool/ingress in default goes on\n',
-      );
-
-      const elsewhere = await plugin(adminKubeconfig, 'status', '-n', 'nowhere');
-      expect([elsewhere.stdout, elsewhere.code]).toEqual([
-        'nothing has or wants an address in namespace nowhere (-A looks at all of them)\n',
-        0,
-      ]);
-
-      const restore = await forbid(stage.target, 'routedips');
-      try {
-        await stage.until('the right is gone', async () => (await plugin(operatorKubeconfig, 'status', '-A', '-o', 'json')).code === 1);
-        const less = await plugin(operatorKubeconfig, 'status', '-A');
-        expect(less.stderr).toMatch(/^you may not list routedips: /);
-        expect(less.stdout).toContain(ip);
-      } finally {
-        await restore();
-      }
+    await stage.target.client.create({ ...SERVICE, metadata: { name: 'door', namespace: 'default' }, spec: DOOR });
+    const segment = { segment: '192.0.2.8/32', excludedIPs: [] };
+    const given = await planned(adminKubeconfig, {
+      apiVersion: 'paas.org/v1',
+      kind: 'IPGroup',
+      metadata: { name: 'edge' },
+      spec: segment,
     });
-  });
+    expect([given.stderr, given.code]).toEqual(['', 3]);
+    expect(given.stdout).toMatch(/^allocate +192\.0\.2\.8 +- +Service default\/door$/m);
+    expect(given.stdout.match(AN_ADDRESS)).toHaveLength(1);
 
-pluginScenarios();
+    const paused = await plugin(adminKubeconfig, 'pause', 'ingress', '-n', 'default');
+    expect([paused.stderr, paused.code]).toEqual(['', 0]);
+    const { metadata } = await stage.getPool('ingress');
+    expect((metadata as { readonly annotations?: object }).annotations).toMatchObject({ 'routedip.io/paused': 'true' });
+    expect((await plugin(adminKubeconfig, 'resume', 'ingress', '-n', 'default')).stdout).toBe(
+      'floatingippool/ingress in default goes on\n',
+    );
+
+    const elsewhere = await plugin(adminKubeconfig, 'status', '-n', 'nowhere');
+    expect([elsewhere.stdout, elsewhere.code]).toEqual([
+      'nothing has or wants an address in namespace nowhere (-A looks at all of them)\n',
+      0,
+    ]);
+
+    const restore = await forbid(stage.target, 'routedips');
+    try {
+      await stage.until('the right is gone', async () => (await plugin(operatorKubeconfig, 'status', '-A', '-o', 'json')).code === 1);
+      const less = await plugin(operatorKubeconfig, 'status', '-A');
+      expect(less.stderr).toMatch(/^you may not list routedips: /);
+      expect(less.stdout).toContain(ip);
+    } finally {
+      await restore();
+    }
+  });
+});

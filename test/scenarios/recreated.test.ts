@@ -21,30 +21,29 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
 };
 
 /** A pool, its nodes and its Pods are deleted and created again under their names, as tools that apply a repository do, in the middle of a failover. */
-export const recreatedScenarios = () =>
-  describe('a pool that is created again under its name while its operator restarts is served', () => {
-    const { served } = staged({ cloud: { actionMs: 1_000 } });
+describe('a pool that is created again under its name while its operator restarts is served', () => {
+  const { served } = staged({ cloud: { actionMs: 1_000 } });
 
-    for (const [how, moment] of shareOfScenarios(Object.entries(MOMENTS), 2)) {
-      test(how, async () => {
-        const { stage, operator, ip, holder } = await served(NAMES, { flags: MORTAL_FLAGS });
-        const former = (await stage.getPool('ingress')).metadata as { readonly uid?: string };
-        await setPod(stage.target.client, { name: `ingress-${holder}`, namespace: 'default' }, { ready: false });
-        await stage.until('the assign was received', () => stage.assigns(ip).length === 2);
-        await ended(operator, moment);
-        if (moment.startsBefore) await stage.start({ flags: MORTAL_FLAGS });
-        await recreate(stage, ip);
-        if (!moment.startsBefore) await stage.start({ flags: MORTAL_FLAGS });
-        await stage.until('the new pool is served', async () => {
-          const pool = await stage.getPool('ingress');
-          const { uid } = pool.metadata as { readonly uid?: string };
-          const now = await stage.activeOn('ingress', ip);
-          return uid !== former.uid && now !== null && stage.heldBy(ip) === now && (await stage.annotation(now)) === ip;
-        });
-        expect(stage.cloud.state.reservedIPs.size).toBe(1);
+  for (const [how, moment] of shareOfScenarios(Object.entries(MOMENTS), 2)) {
+    test(how, async () => {
+      const { stage, operator, ip, holder } = await served(NAMES, { flags: MORTAL_FLAGS });
+      const former = (await stage.getPool('ingress')).metadata as { readonly uid?: string };
+      await setPod(stage.target.client, { name: `ingress-${holder}`, namespace: 'default' }, { ready: false });
+      await stage.until('the assign was received', () => stage.assigns(ip).length === 2);
+      await ended(operator, moment);
+      if (moment.startsBefore) await stage.start({ flags: MORTAL_FLAGS });
+      await recreate(stage, ip);
+      if (!moment.startsBefore) await stage.start({ flags: MORTAL_FLAGS });
+      await stage.until('the new pool is served', async () => {
+        const pool = await stage.getPool('ingress');
+        const { uid } = pool.metadata as { readonly uid?: string };
+        const now = await stage.activeOn('ingress', ip);
+        return uid !== former.uid && now !== null && stage.heldBy(ip) === now && (await stage.annotation(now)) === ip;
       });
-    }
-  });
+      expect(stage.cloud.state.reservedIPs.size).toBe(1);
+    });
+  }
+});
 
 async function ended(operator: Operator, { signal, afterMs }: Moment): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, afterMs));
@@ -64,5 +63,3 @@ async function recreate(stage: Stage, ip: string): Promise<void> {
   for (const name of NAMES) await stage.nodeAgain(name);
   await stage.pool('ingress', { ips: [ip] });
 }
-
-recreatedScenarios();

@@ -42,105 +42,104 @@ const LOSSES: Readonly<Record<string, RegExp>> = {
 };
 
 /** RoutedIPs whose operator, or whose Redis, does not live to see the end of a move. */
-export const routedKillScenarios = () =>
-  describe('a move of a RoutedIP ends with one address, its ports open on its node alone, and the rules of others as they were,', () => {
-    const { routed } = routedStage({ aof: true });
+describe('a move of a RoutedIP ends with one address, its ports open on its node alone, and the rules of others as they were,', () => {
+  const { routed } = routedStage({ aof: true });
 
-    /** A RoutedIP `shop` on a, and b beside it; somebody else has a rule and a droplet in the firewall. */
-    async function shop(start: (world: Routed) => Promise<unknown>) {
-      const world = routed();
-      await world.addFirewall();
-      await world.setClass(CLASS);
-      await world.stage.nodes('a', 'foreign');
-      const foreign = [...world.stage.cloud.state.droplets.values()].find(({ name }) => name === 'foreign')?.id ?? 0;
-      await addByHand(world, foreign);
-      await world.pod('a', { ports: [{ containerPort: 80, hostPort: LISTENS.a ?? 0 }] });
-      await world.service('shop', ['a']);
-      await start(world);
-      await world.routedIP('shop');
-      const address = await world.stable('shop', 'a');
-      await world.stage.nodes('b');
-      await world.pod('b', { ports: [{ containerPort: 80, hostPort: LISTENS.b ?? 0 }] });
-      await world.endpoints('shop', ['a', 'b']);
-      expect(world.firewall()).toEqual({ ports: ['tcp/22', `tcp/${LISTENS.a}`], nodes: ['a', 'foreign'] });
-      return { world, address };
-    }
+  /** A RoutedIP `shop` on a, and b beside it; somebody else has a rule and a droplet in the firewall. */
+  async function shop(start: (world: Routed) => Promise<unknown>) {
+    const world = routed();
+    await world.addFirewall();
+    await world.setClass(CLASS);
+    await world.stage.nodes('a', 'foreign');
+    const foreign = [...world.stage.cloud.state.droplets.values()].find(({ name }) => name === 'foreign')?.id ?? 0;
+    await addByHand(world, foreign);
+    await world.pod('a', { ports: [{ containerPort: 80, hostPort: LISTENS.a ?? 0 }] });
+    await world.service('shop', ['a']);
+    await start(world);
+    await world.routedIP('shop');
+    const address = await world.stable('shop', 'a');
+    await world.stage.nodes('b');
+    await world.pod('b', { ports: [{ containerPort: 80, hostPort: LISTENS.b ?? 0 }] });
+    await world.endpoints('shop', ['a', 'b']);
+    expect(world.firewall()).toEqual({ ports: ['tcp/22', `tcp/${LISTENS.a}`], nodes: ['a', 'foreign'] });
+    return { world, address };
+  }
 
-    /** Waits for the end, and looks at all of it. */
-    async function ended(world: Routed, address: string): Promise<void> {
-      await world.stable('shop', 'b');
-      const clean = { ports: ['tcp/22', `tcp/${LISTENS.b}`], nodes: ['b', 'foreign'] };
-      await world.stage.until('the firewall has what it is to have', () => JSON.stringify(world.firewall()) === JSON.stringify(clean));
-      await world.stage.until('the marks are right', async () => {
-        const [here, there] = await Promise.all([world.taints('b'), world.taints('a')]);
-        return here.includes('routedip.io/routed-ip:PreferNoSchedule') && !there.some((taint) => taint.startsWith('routedip.io/'));
-      });
-      expect([world.stage.heldBy(address), [...world.stage.cloud.state.reservedIPs.keys()]]).toEqual(['b', [address]]);
-      expect(world.changes().filter((change) => change === 'CreateRoutedIP')).toHaveLength(1);
-      expect(world.changes()).not.toContain('UnassignRoutedIP');
-      await world.stage.until('it is said to be ready', async () => (await world.condition('shop', 'Ready'))?.status === 'True');
-    }
+  /** Waits for the end, and looks at all of it. */
+  async function ended(world: Routed, address: string): Promise<void> {
+    await world.stable('shop', 'b');
+    const clean = { ports: ['tcp/22', `tcp/${LISTENS.b}`], nodes: ['b', 'foreign'] };
+    await world.stage.until('the firewall has what it is to have', () => JSON.stringify(world.firewall()) === JSON.stringify(clean));
+    await world.stage.until('the marks are right', async () => {
+      const [here, there] = await Promise.all([world.taints('b'), world.taints('a')]);
+      return here.includes('routedip.io/routed-ip:PreferNoSchedule') && !there.some((taint) => taint.startsWith('routedip.io/'));
+    });
+    expect([world.stage.heldBy(address), [...world.stage.cloud.state.reservedIPs.keys()]]).toEqual(['b', [address]]);
+    expect(world.changes().filter((change) => change === 'CreateRoutedIP')).toHaveLength(1);
+    expect(world.changes()).not.toContain('UnassignRoutedIP');
+    await world.stage.until('it is said to be ready', async () => (await world.condition('shop', 'Ready'))?.status === 'True');
+  }
 
-    for (const [where, { at, about, done }] of shareOfScenarios(Object.entries(DEATHS), 3)) {
-      test(`though its operator is killed ${where}`, async () => {
-        const folder = mkdtempSync(join(tmpdir(), 'routedip-kill-'));
-        onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-        const armed = join(folder, 'armed');
-        const env = { ROUTEDIP_KILL_AT: at, ROUTEDIP_KILL_ABOUT: about, ROUTEDIP_ARMED_BY: armed };
-        const first = await routed().stage.start({ nodeFlags: [`--import=${PRELOAD}`], env, flags: MORTAL_FLAGS });
-        const { world, address } = await shop(async () => first);
-        const before = world.lastCall();
-        writeFileSync(armed, '');
-        await world.stage.notReady('a');
-        await world.stage.until('the operator is dead', () => first.signal() === 'SIGKILL');
-        expect(world.changes(before)).toEqual(MOVE.slice(0, done));
-        await world.stage.start({ flags: MORTAL_FLAGS });
-        await ended(world, address);
-        expect(world.changes(before)).toEqual(MOVE);
-      });
-    }
-
-    for (const [when, call] of Object.entries(LOSSES)) {
-      test(`though Redis loses everything ${when}`, async () => {
-        const { world, address } = await shop(({ stage }) => stage.start());
-        const slow = world.stage.cloud.faults.add({ kind: 'slowAction', ms: 1500, match: { method: 'POST', path: '/actions$' } });
-        world.stage.cloud.setFirewallMs(1000);
-        const before = world.lastCall();
-        await world.stage.notReady('a');
-        await world.stage.until('the call was received', () => world.changes(before).some((change) => call.test(change)));
-        await world.stage.redis.flushAll();
-        slow.remove();
-        world.stage.cloud.setFirewallMs(50);
-        await ended(world, address);
-        expect(world.stage.assigns(address)).toHaveLength(2);
-      });
-    }
-
-    test('though Redis loses everything at rest, which changes nothing; it goes on as before', async () => {
-      const { world, address } = await shop(({ stage }) => stage.start());
+  for (const [where, { at, about, done }] of shareOfScenarios(Object.entries(DEATHS), 3)) {
+    test(`though its operator is killed ${where}`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'routedip-kill-'));
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      const armed = join(folder, 'armed');
+      const env = { ROUTEDIP_KILL_AT: at, ROUTEDIP_KILL_ABOUT: about, ROUTEDIP_ARMED_BY: armed };
+      const first = await routed().stage.start({ nodeFlags: [`--import=${PRELOAD}`], env, flags: MORTAL_FLAGS });
+      const { world, address } = await shop(async () => first);
       const before = world.lastCall();
-      const term = (await world.status('shop'))?.term ?? 0;
-      await world.stage.redis.flushAll();
-      await world.stage.until('it is rebuilt', async () => ((await world.status('shop'))?.term ?? 0) > term);
-      await world.stable('shop', 'a');
-      expect(world.changes(before)).toEqual([]);
+      writeFileSync(armed, '');
       await world.stage.notReady('a');
+      await world.stage.until('the operator is dead', () => first.signal() === 'SIGKILL');
+      expect(world.changes(before)).toEqual(MOVE.slice(0, done));
+      await world.stage.start({ flags: MORTAL_FLAGS });
       await ended(world, address);
       expect(world.changes(before)).toEqual(MOVE);
     });
+  }
 
-    test('though Redis has lost everything while no operator ran, and the RoutedIP is deleted then', async () => {
-      const first = await routed().stage.start();
-      const { world, address } = await shop(async () => first);
-      expect(await first.stop()).toBe(0);
+  for (const [when, call] of Object.entries(LOSSES)) {
+    test(`though Redis loses everything ${when}`, async () => {
+      const { world, address } = await shop(({ stage }) => stage.start());
+      const slow = world.stage.cloud.faults.add({ kind: 'slowAction', ms: 1500, match: { method: 'POST', path: '/actions$' } });
+      world.stage.cloud.setFirewallMs(1000);
+      const before = world.lastCall();
+      await world.stage.notReady('a');
+      await world.stage.until('the call was received', () => world.changes(before).some((change) => call.test(change)));
       await world.stage.redis.flushAll();
-      await world.deleteRoutedIP('shop');
-      await world.stage.start();
-      await world.stage.until('it is gone', async () => (await world.status('shop')) === null);
-      expect(world.firewall()).toEqual({ ports: ['tcp/22'], nodes: ['foreign'] });
-      expect(world.stage.heldBy(address)).toBe('a');
+      slow.remove();
+      world.stage.cloud.setFirewallMs(50);
+      await ended(world, address);
+      expect(world.stage.assigns(address)).toHaveLength(2);
     });
+  }
+
+  test('though Redis loses everything at rest, which changes nothing; it goes on as before', async () => {
+    const { world, address } = await shop(({ stage }) => stage.start());
+    const before = world.lastCall();
+    const term = (await world.status('shop'))?.term ?? 0;
+    await world.stage.redis.flushAll();
+    await world.stage.until('it is rebuilt', async () => ((await world.status('shop'))?.term ?? 0) > term);
+    await world.stable('shop', 'a');
+    expect(world.changes(before)).toEqual([]);
+    await world.stage.notReady('a');
+    await ended(world, address);
+    expect(world.changes(before)).toEqual(MOVE);
   });
+
+  test('though Redis has lost everything while no operator ran, and the RoutedIP is deleted then', async () => {
+    const first = await routed().stage.start();
+    const { world, address } = await shop(async () => first);
+    expect(await first.stop()).toBe(0);
+    await world.stage.redis.flushAll();
+    await world.deleteRoutedIP('shop');
+    await world.stage.start();
+    await world.stage.until('it is gone', async () => (await world.status('shop')) === null);
+    expect(world.firewall()).toEqual({ ports: ['tcp/22'], nodes: ['foreign'] });
+    expect(world.stage.heldBy(address)).toBe('a');
+  });
+});
 
 /** A droplet in the firewall that is none of ours. */
 async function addByHand({ stage }: Routed, droplet: number): Promise<void> {
@@ -152,5 +151,3 @@ async function addByHand({ stage }: Routed, droplet: number): Promise<void> {
   });
   if (status !== 204) throw new Error(`the droplet was answered with ${status}`);
 }
-
-routedKillScenarios();

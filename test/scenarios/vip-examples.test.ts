@@ -82,67 +82,64 @@ const conditionOf = async (vips: Vips, group: string): Promise<string> => {
 };
 
 /** The examples of the allocator that this one takes the place of, as Services of type LoadBalancer. */
-export const vipExampleScenarios = () =>
-  describe('the examples', () => {
-    const { vips } = sharedVipStage('test', applyAll);
+describe('the examples', () => {
+  const { vips } = sharedVipStage('test', applyAll);
 
-    test('have the address each that is theirs, or wait and say why', async () => {
-      const all = await outcomes(vips());
-      const named = Object.fromEntries(Object.keys(OUTCOMES).map((name) => [name, all[name]]));
-      expect(named).toEqual(OUTCOMES);
-      expect(Object.keys(all).sort()).toEqual([...SERVED_BY_THEM, ...Object.keys(OUTCOMES)].sort());
-      expect(SERVED_BY_THEM.map((name) => all[name]).sort()).toEqual(LEFT);
-      const owners = Object.entries(await vips().reserved()).filter(([name]) => name !== 'ip-sample');
-      const listed = Object.entries(all).filter(([, outcome]) => /^[\d.]+$/.test(outcome));
-      expect(new Map(owners)).toEqual(new Map(listed.map(([name, address]) => [address, `test/${name}`])));
-    });
-
-    test('keep what people wrote on them; a Service of another type is not touched', async () => {
-      const ports = (await vips().find('valid-multiple-ports'))?.spec.ports ?? [];
-      expect(ports.map(({ port, targetPort }) => `${port} ${targetPort}`)).toEqual(['5000 5000', '5001 5000', '5002 5002']);
-      const annotated = await vips().find('valid-annotations-and-labels');
-      expect([annotated?.metadata.annotations, annotated?.metadata.labels, isGuarded(annotated)]).toEqual([{ a: 'a1' }, { l: 'l1' }, true]);
-      expect((await vips().find('valid-keepalived-annotation'))?.metadata.annotations).toEqual({
-        'keepalived-operator.redhat-cop.io/keepalivedgroup': 'namespace/group',
-      });
-      const other = await vips().find('valid-nodeport');
-      expect([other?.spec.type, isGuarded(other)]).toEqual(['NodePort', false]);
-    });
-
-    test('show in their groups that all is in use, and what is wrong with one without a spec', async () => {
-      const counts = async (name: string) => {
-        const { capacity, allocated, available } = (await vips().groupStatus(name)) ?? {};
-        return [capacity, allocated, available];
-      };
-      const wanted = { 'ipgroup-1': [5, 5, 0], 'ipgroup-2': [4, 4, 0], 'ipgroup-3': [2, 2, 0], 'ipgroup-sample': [0, 0, 0] };
-      for (const [name, numbers] of Object.entries(wanted)) {
-        await vips().until(`${name} counts ${numbers.join()}`, async () => (await counts(name)).join() === numbers.join());
-      }
-      expect(await conditionOf(vips(), 'ipgroup-1')).toBe('True Full: all 5 addresses are allocated');
-      expect(await conditionOf(vips(), 'ipgroup-sample')).toBe(`False ${NO_SPEC}`);
-      const told = async () => (await vips().toldOfGroups()).get('ipgroup-sample') ?? [];
-      await vips().until('an Event says so', async () => (await told()).length > 0);
-      expect(await told()).toEqual([NO_SPEC]);
-      const made = await vips().client.get({ apiVersion: 'paas.org/v1', kind: 'IP', name: 'ip-sample' });
-      expect([made.metadata.name, made.spec]).toEqual(['ip-sample', {}]);
-    });
-
-    test('are served when what they wait for is free; one that is deleted while it waits leaves nothing', async () => {
-      await vips().remove('mix-reserved-ip-first');
-      await vips().listing('mix-reserved-ip-second', '1.1.2.6');
-      await vips().group('ipgroup-4', '1.1.4.0/30');
-      await vips().listing('invalid-no-available-ip', '1.1.4.0');
-      await vips().example('privileged-ports.yaml');
-      await vips().listing('privileged-ports', '1.1.4.1');
-      const refusal = await vips().example('valid-two-protocols.yaml').catch(String);
-      if (refusal === undefined) await vips().listing('valid-two-protocols', '1.1.4.2');
-      else expect(refusal).toContain('may not contain more than 1 protocol');
-      await vips().remove('invalid-not-an-ip');
-      await vips().until('it is gone', async () => (await vips().find('invalid-not-an-ip')) === null);
-      const reserved = await vips().reserved();
-      expect(Object.values(reserved).filter((owner) => /not-an-ip|reserved-ip-first/.test(owner))).toEqual([]);
-      expect([reserved['1.1.2.6'], reserved['1.1.4.0']]).toEqual(['test/mix-reserved-ip-second', 'test/invalid-no-available-ip']);
-    });
+  test('have the address each that is theirs, or wait and say why', async () => {
+    const all = await outcomes(vips());
+    const named = Object.fromEntries(Object.keys(OUTCOMES).map((name) => [name, all[name]]));
+    expect(named).toEqual(OUTCOMES);
+    expect(Object.keys(all).sort()).toEqual([...SERVED_BY_THEM, ...Object.keys(OUTCOMES)].sort());
+    expect(SERVED_BY_THEM.map((name) => all[name]).sort()).toEqual(LEFT);
+    const owners = Object.entries(await vips().reserved()).filter(([name]) => name !== 'ip-sample');
+    const listed = Object.entries(all).filter(([, outcome]) => /^[\d.]+$/.test(outcome));
+    expect(new Map(owners)).toEqual(new Map(listed.map(([name, address]) => [address, `test/${name}`])));
   });
 
-vipExampleScenarios();
+  test('keep what people wrote on them; a Service of another type is not touched', async () => {
+    const ports = (await vips().find('valid-multiple-ports'))?.spec.ports ?? [];
+    expect(ports.map(({ port, targetPort }) => `${port} ${targetPort}`)).toEqual(['5000 5000', '5001 5000', '5002 5002']);
+    const annotated = await vips().find('valid-annotations-and-labels');
+    expect([annotated?.metadata.annotations, annotated?.metadata.labels, isGuarded(annotated)]).toEqual([{ a: 'a1' }, { l: 'l1' }, true]);
+    expect((await vips().find('valid-keepalived-annotation'))?.metadata.annotations).toEqual({
+      'keepalived-operator.redhat-cop.io/keepalivedgroup': 'namespace/group',
+    });
+    const other = await vips().find('valid-nodeport');
+    expect([other?.spec.type, isGuarded(other)]).toEqual(['NodePort', false]);
+  });
+
+  test('show in their groups that all is in use, and what is wrong with one without a spec', async () => {
+    const counts = async (name: string) => {
+      const { capacity, allocated, available } = (await vips().groupStatus(name)) ?? {};
+      return [capacity, allocated, available];
+    };
+    const wanted = { 'ipgroup-1': [5, 5, 0], 'ipgroup-2': [4, 4, 0], 'ipgroup-3': [2, 2, 0], 'ipgroup-sample': [0, 0, 0] };
+    for (const [name, numbers] of Object.entries(wanted)) {
+      await vips().until(`${name} counts ${numbers.join()}`, async () => (await counts(name)).join() === numbers.join());
+    }
+    expect(await conditionOf(vips(), 'ipgroup-1')).toBe('True Full: all 5 addresses are allocated');
+    expect(await conditionOf(vips(), 'ipgroup-sample')).toBe(`False ${NO_SPEC}`);
+    const told = async () => (await vips().toldOfGroups()).get('ipgroup-sample') ?? [];
+    await vips().until('an Event says so', async () => (await told()).length > 0);
+    expect(await told()).toEqual([NO_SPEC]);
+    const made = await vips().client.get({ apiVersion: 'paas.org/v1', kind: 'IP', name: 'ip-sample' });
+    expect([made.metadata.name, made.spec]).toEqual(['ip-sample', {}]);
+  });
+
+  test('are served when what they wait for is free; one that is deleted while it waits leaves nothing', async () => {
+    await vips().remove('mix-reserved-ip-first');
+    await vips().listing('mix-reserved-ip-second', '1.1.2.6');
+    await vips().group('ipgroup-4', '1.1.4.0/30');
+    await vips().listing('invalid-no-available-ip', '1.1.4.0');
+    await vips().example('privileged-ports.yaml');
+    await vips().listing('privileged-ports', '1.1.4.1');
+    const refusal = await vips().example('valid-two-protocols.yaml').catch(String);
+    if (refusal === undefined) await vips().listing('valid-two-protocols', '1.1.4.2');
+    else expect(refusal).toContain('may not contain more than 1 protocol');
+    await vips().remove('invalid-not-an-ip');
+    await vips().until('it is gone', async () => (await vips().find('invalid-not-an-ip')) === null);
+    const reserved = await vips().reserved();
+    expect(Object.values(reserved).filter((owner) => /not-an-ip|reserved-ip-first/.test(owner))).toEqual([]);
+    expect([reserved['1.1.2.6'], reserved['1.1.4.0']]).toEqual(['test/mix-reserved-ip-second', 'test/invalid-no-available-ip']);
+  });
+});

@@ -44,58 +44,55 @@ async function leftByAllocator(vips: Vips): Promise<void> {
 const waits = (vips: Vips, operator: Operator): Promise<void> =>
   vips.until('it waits', async () => operator.log.some(({ msg }) => msg === WAITS) && (await operator.metrics('/readyz')).status === 200);
 
-export const vipLeaseScenarios = () =>
-  describe('the VIP allocator', () => {
-    const { vips: current } = vipStage();
+describe('the VIP allocator', () => {
+  const { vips: current } = vipStage();
 
-    test('is left alone while it holds its Lease, taken over without a write that is not needed, and given its Services back', async () => {
-      const vips = current();
-      await leftByAllocator(vips);
-      const versions = async () =>
-        Object.fromEntries(
-          (await vips.client.list('v1', 'Service', { namespace: 'default' })).map(({ metadata }) => [
-            metadata.name,
-            metadata.resourceVersion,
-          ]),
-        );
-      const before = await versions();
-      const first = await vips.start(FLAGS);
-      await waits(vips, first);
-      expect([await versions(), await vips.reserved(), await vips.groupStatus('group')]).toEqual([
-        before,
-        { '10.6.0.0': 'default/served' },
-        null,
-      ]);
-      expect(await holderOf(vips)).toBe(OTHER);
+  test('is left alone while it holds its Lease, taken over without a write that is not needed, and given its Services back', async () => {
+    const vips = current();
+    await leftByAllocator(vips);
+    const versions = async () =>
+      Object.fromEntries(
+        (await vips.client.list('v1', 'Service', { namespace: 'default' })).map(({ metadata }) => [
+          metadata.name,
+          metadata.resourceVersion,
+        ]),
+      );
+    const before = await versions();
+    const first = await vips.start(FLAGS);
+    await waits(vips, first);
+    expect([await versions(), await vips.reserved(), await vips.groupStatus('group')]).toEqual([
+      before,
+      { '10.6.0.0': 'default/served' },
+      null,
+    ]);
+    expect(await holderOf(vips)).toBe(OTHER);
 
-      await heldBy(vips, '');
-      await vips.listing('waits', '10.6.0.1');
-      await vips.until('the group is counted', async () => (await vips.groupStatus('group'))?.allocated === 2);
-      const [was, is] = [before, await versions()];
-      expect(is.served).toBe(was.served);
-      expect(await vips.reserved()).toEqual({ '10.6.0.0': 'default/served', '10.6.0.1': 'default/waits' });
-      expect(await holderOf(vips)).toBe('routedip-operator_routedip-operator');
+    await heldBy(vips, '');
+    await vips.listing('waits', '10.6.0.1');
+    await vips.until('the group is counted', async () => (await vips.groupStatus('group'))?.allocated === 2);
+    const [was, is] = [before, await versions()];
+    expect(is.served).toBe(was.served);
+    expect(await vips.reserved()).toEqual({ '10.6.0.0': 'default/served', '10.6.0.1': 'default/waits' });
+    expect(await holderOf(vips)).toBe('routedip-operator_routedip-operator');
 
-      await heldBy(vips, OTHER);
-      expect(await first.exited).toBe(1);
-      expect(first.log.filter(({ level }) => level === 'error')).toEqual([
-        expect.objectContaining({ msg: 'cannot run', error: expect.stringContaining(`${OTHER} has taken the Lease`) }),
-      ]);
-      // What the other one finds: the address has its IP with owner and group, and its Service the finalizer that both know, and nothing else.
-      const { metadata } = await vips.client.get({ apiVersion: 'paas.org/v1', kind: 'IP', name: '10.6.0.1' });
-      expect([metadata.labels, metadata.annotations]).toEqual([
-        { ipgroup: 'group' },
-        expect.objectContaining({ 'virtualips.paas.il/owner': 'default/waits' }),
-      ]);
-      expect((await vips.find('waits'))?.metadata.finalizers).toEqual(['ips.paas.org/finalizer']);
-      await vips.service('late');
-      const left = await versions();
-      const second = await vips.start(FLAGS);
-      await waits(vips, second);
-      expect(await second.stop()).toBe(0);
-      expect([await versions(), await vips.listed('late'), await holderOf(vips)]).toEqual([left, '', OTHER]);
-      expect(await vips.reserved()).toEqual({ '10.6.0.0': 'default/served', '10.6.0.1': 'default/waits' });
-    });
+    await heldBy(vips, OTHER);
+    expect(await first.exited).toBe(1);
+    expect(first.log.filter(({ level }) => level === 'error')).toEqual([
+      expect.objectContaining({ msg: 'cannot run', error: expect.stringContaining(`${OTHER} has taken the Lease`) }),
+    ]);
+    // What the other one finds: the address has its IP with owner and group, and its Service the finalizer that both know, and nothing else.
+    const { metadata } = await vips.client.get({ apiVersion: 'paas.org/v1', kind: 'IP', name: '10.6.0.1' });
+    expect([metadata.labels, metadata.annotations]).toEqual([
+      { ipgroup: 'group' },
+      expect.objectContaining({ 'virtualips.paas.il/owner': 'default/waits' }),
+    ]);
+    expect((await vips.find('waits'))?.metadata.finalizers).toEqual(['ips.paas.org/finalizer']);
+    await vips.service('late');
+    const left = await versions();
+    const second = await vips.start(FLAGS);
+    await waits(vips, second);
+    expect(await second.stop()).toBe(0);
+    expect([await versions(), await vips.listed('late'), await holderOf(vips)]).toEqual([left, '', OTHER]);
+    expect(await vips.reserved()).toEqual({ '10.6.0.0': 'default/served', '10.6.0.1': 'default/waits' });
   });
-
-vipLeaseScenarios();
+});
