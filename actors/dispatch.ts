@@ -6,15 +6,8 @@ import { Unreachable } from './errors.ts';
 import type { Log } from './ports/observers.ts';
 import type { NewJob, Queues } from './ports/queues.ts';
 import type { Command, JobCommand, Json, SendCommand, TimerCommand } from './ports.ts';
+import { jobOf, TIMERS } from './queue-data.ts';
 import type { Envelope, TurnResult } from './turn.ts';
-import { jobOf, TIMERS } from './worker.ts';
-
-/** What a timer's job holds. */
-export interface TimerData {
-  readonly actor: string;
-  readonly sendId: string;
-  readonly commandId: string;
-}
 
 export interface DispatchPorts {
   readonly queues: Queues;

@@ -72,9 +72,10 @@ export class EditLooks {
       return;
     }
     const everyMs = this.#everyMs(name);
-    const leftMs = everyMs - this.#sinceRead(name);
-    if (leftMs <= 0 && everyMs < settings.verifyEveryMs) await this.#compare(name, provider);
-    alarms.after(leftMs > 0 ? leftMs : everyMs, () => void this.#look(name));
+    const sinceMs = this.#sinceRead(name);
+    const wasRead = sinceMs < everyMs / 2;
+    if (!wasRead && everyMs < settings.verifyEveryMs) await this.#compare(name, provider);
+    alarms.after(wasRead ? everyMs - sinceMs : everyMs, () => void this.#look(name));
   }
 
   async #compare(name: string, provider: Provider): Promise<void> {

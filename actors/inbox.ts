@@ -2,15 +2,15 @@ import type { JobName } from '../machines/jobs.ts';
 import { type ActorId, fieldsOf, type ObservedAddress } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
 import { cellOf, termOf } from './charts.ts';
-import type { TimerData } from './dispatch.ts';
 import { isDoomed } from './doomed.ts';
 import { Unreachable } from './errors.ts';
 import { type Overdue, Waits } from './overdue.ts';
 import type { Log, Observer, SetAside } from './ports/observers.ts';
 import type { ActiveJob, Consumer, JobStep, Queues } from './ports/queues.ts';
 import type { ActorRecord, Clock, Waiting } from './ports.ts';
+import type { TimerData } from './queue-data.ts';
+import { assertCommand, OUTCOMES, type OutcomeData, outcomeId, TIMERS } from './queue-data.ts';
 import type { Envelope } from './turn.ts';
-import { assertCommand, OUTCOMES, type OutcomeData, outcomeId, TIMERS } from './worker.ts';
 
 export interface InboxPorts {
   readonly term: number;

@@ -4,7 +4,7 @@ import type { Cell } from './cell.ts';
 import type { Cells } from './cells.ts';
 import type { Log } from './ports/observers.ts';
 import type { Queues } from './ports/queues.ts';
-import { OUTCOMES, TIMERS } from './worker.ts';
+import { OUTCOMES, TIMERS } from './queue-data.ts';
 
 export interface LeftQueuesPorts {
   readonly cells: Pick<Cells, 'all'>;

@@ -54,8 +54,7 @@ export class ObservedPools {
   readonly #directory: ClaimsPorts['providers'];
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
-  /** What each account's lists showed last in this term, by the name of the list. Empty for one that could not be read, null for one that nobody can list; absent until the first
-   *  try has ended. */
+  /** What each list of an account showed last in this term, by its name: empty when it could not be read, null when nobody can list it, absent until the first try has ended. */
   readonly #lists = new Map<string, ReadonlySet<Address> | null>();
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
@@ -200,8 +199,12 @@ export class ObservedPools {
 
   /** Addresses that other objects list, ask for or have got, as watches show them. */
   readonly namedBeside = (pool: ActorId): ReadonlySet<Address> => namedBeside(pool, this.#pools);
-  /** What all of them ask for, those that are not valid as they did before. */
-  readonly asked = (): ReadonlySet<Key> => this.#claims.asked(this.#pools);
+
+  /** The object of that actor, if it wants `wanted` served still, and no object wants, or has, `given`; else null. */
+  makesRoom(id: ActorId, wanted: Address, given: Address): ObjectRef | null {
+    const [object, asked] = [this.#pools.get(id), this.#claims.asked(this.#pools)];
+    return object && !object.deleting && !isHalted(object) && asked.has(wanted) && !asked.has(given) ? object.ref : null;
+  }
 
   /** A RoutedIP is deleted, and its class says that the address stays which it has got. Of one that went without our leave only the records of whoever leads tell. */
   retains(id: ActorId, address: Address): boolean {
@@ -383,9 +386,8 @@ export const FORCE_RELEASE = 'routedip.io/force-release';
 /** What people ask for by annotations; null for nothing. */
 function marksOn({ deleting, marks }: PoolObject): Marks | null {
   const { [PAUSED]: paused, [MOVE_TO]: moveTo, [UNASSIGNED]: unassigned } = marks?.annotations ?? {};
-  if (paused === undefined && moveTo === undefined && unassigned === undefined) return null;
   const asked = Object.entries({ paused, moveTo, unassigned }).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(asked), ...(deleting && { deleting }) };
+  return asked.length === 0 ? null : { ...Object.fromEntries(asked), ...(deleting && { deleting }) };
 }
 
 /** A RoutedIP that is deleted is released now: not while it is paused, unless somebody wants it gone at all costs. */

@@ -9,7 +9,7 @@ import { type AddressView, conflictText } from '../machines/pool-view.ts';
 import { recordSetEvents } from '../machines/record-set-status.ts';
 import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
 import { poolError } from '../machines/status.ts';
-import { type Address, fieldsOf, type JobFailure } from '../machines/types.ts';
+import type { Address, JobFailure } from '../machines/types.ts';
 import { SERVER_ERROR } from './errors.ts';
 import { isDrift } from './losses.ts';
 import type { ClusterEvent } from './ports/cluster.ts';
@@ -31,10 +31,10 @@ export function waitEvents({ before, after }: Transition): readonly ClusterEvent
 }
 
 /** What people should hear of one actor's part in a turn. */
-export function eventsOf({ chart, before, after, heard }: Transition): readonly ClusterEvent[] {
+export function eventsOf({ chart, before, after }: Transition): readonly ClusterEvent[] {
   if (!after) return [];
   if (chart === 'dns-record-set') return recordSetEvents(before?.snapshot.context as never, after.snapshot.context as never);
-  if (chart === 'ip') return [...heard.flatMap(({ event }) => vacatedEvent(after, event)), ...addressEvents(before, after)];
+  if (chart === 'ip') return addressEvents(before, after);
   if (chart !== 'pool') return [];
   const [was, is] = [before?.snapshot.context as never, after.snapshot.context as never];
   return [...poolEvents(was, is), ...nodeEvents(was, is), ...adoptionEvents(was, is), ...markEvents(was, is), ...ownerEvents(was, is)];
@@ -46,15 +46,6 @@ function addressEvents(former: ActorRecord | null, record: ActorRecord): readonl
   const [before, after] = [was?.context, now.context];
   const told = [assignedEvent(before, after), electedEvent(before, after), failedEvent(before, now), driftEvent(before, after)];
   return [...told.filter((event) => event !== null), ...(was ? firewallEvents(was, now) : [])];
-}
-
-/** Room was made for the address. */
-function vacatedEvent({ snapshot }: ActorRecord, { type, output }: Transition['heard'][number]['event']): readonly ClusterEvent[] {
-  const { vacated } = fieldsOf(output);
-  if (type !== 'xstate.done.actor.assign' || typeof vacated !== 'string') return [];
-  const { address, assigned } = snapshot.context as unknown as AddressContext;
-  const message = `${vacated} was taken off ${assigned?.name ?? 'its node'} for ${address}: no object lists it any more`;
-  return [{ type: 'Normal', reason: 'Unassigned', action: 'Unassign', message }];
 }
 
 function assignedEvent(before: AddressContext | undefined, { address, assigned }: AddressContext): ClusterEvent | null {

@@ -1,6 +1,7 @@
 import type { Inventory } from '../machines/inventory.ts';
+import type { ObjectRef } from '../machines/jobs.ts';
 import { termIn } from '../machines/rebuild.ts';
-import type { ActorId } from '../machines/types.ts';
+import type { ActorId, Address } from '../machines/types.ts';
 import { Alarms } from './alarms.ts';
 import type { Halt, TurnPorts } from './cell.ts';
 import { cellOf } from './charts.ts';
@@ -135,6 +136,7 @@ export class Supervisor {
       outage: this.#terms.outage,
       shown: (actor) => this.#projector.shown(cellOf(actor)),
       namedBeside: (cell) => this.#namedBeside(cell),
+      makesRoom: (cell, wanted, given) => this.#makesRoom(cell, wanted, given),
       retains: (cell, address) => this.#pools.retains(cell, address),
     });
     ports.providers.onChange((key) => {
@@ -350,9 +352,14 @@ export class Supervisor {
     return [...this.#pools.all.values()].map(({ status }) => termIn(status));
   }
 
-  async #namedBeside(cell: ActorId | null): Promise<ReadonlySet<string>> {
+  async #namedBeside(cell: ActorId): Promise<ReadonlySet<string>> {
     await this.#ports.source.resync();
-    return cell === null ? this.#pools.asked() : this.#pools.namedBeside(cell);
+    return this.#pools.namedBeside(cell);
+  }
+
+  async #makesRoom(cell: ActorId, wanted: Address, given: Address): Promise<ObjectRef | null> {
+    await this.#ports.source.resync();
+    return this.#vips.isReserved(given) ? null : this.#pools.makesRoom(cell, wanted, given);
   }
 
   #isGone(actor: ActorId, uid: string): boolean {

@@ -3,7 +3,7 @@ import type { ReservedIP } from '../machines/vip.ts';
 import { Withheld } from './errors.ts';
 import type { Fence } from './ports/provider.ts';
 import type { ActorRecord } from './ports.ts';
-import type { JobData } from './worker.ts';
+import type { JobData } from './queue-data.ts';
 
 type Asked = Pick<JobData, 'job' | 'input' | 'actor'>;
 

@@ -1,5 +1,5 @@
-import type { JobName, ProviderJobName } from '../machines/jobs.ts';
-import { type Address, type Fields, type Finding, fieldsOf, type JobFailure } from '../machines/types.ts';
+import type { JobName, ObjectRef, ProviderJobName } from '../machines/jobs.ts';
+import { type Address, type Finding, fieldsOf } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { isDoomed } from './doomed.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
@@ -16,13 +16,10 @@ import type { JobObserver, JobRun, Log, LogFields, Observer, Probe } from './por
 import type { Fence, Prepaid, Provider } from './ports/provider.ts';
 import type { ActiveJob, Consumer, JobQueue, JobStep, NewJob, Queues } from './ports/queues.ts';
 import type { GroupAddresses } from './ports/vip.ts';
-import type { Clock, JobCommand, Json, RecordStore } from './ports.ts';
+import type { Clock, Json, RecordStore } from './ports.ts';
+import { assertCommand, type JobData, OUTCOMES, type OutcomeData, outcomeId } from './queue-data.ts';
 import { ServerErrors } from './server-errors.ts';
 import { closed } from './withheld.ts';
-
-/** The queue on which outcomes wait for the leader. */
-export const OUTCOMES = 'outcomes';
-export const TIMERS = 'timers';
 
 /** So many calls of one run are paid for at once, at most: others wait meanwhile. */
 const PAID_AT_ONCE = 10;
@@ -44,7 +41,9 @@ export interface WorkerPorts {
    *  @throws Unreachable; ProviderError when nobody needs what is to be opened; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
   /** Addresses that objects other than that of the actor, or any for null, list, ask for or have got, as watches show them; none, when absent. */
-  readonly namedBeside?: (actor: string | null) => Promise<ReadonlySet<string>>;
+  readonly namedBeside?: (actor: string) => Promise<ReadonlySet<string>>;
+  /** The object of that actor, if it wants `wanted` served still, and nobody wants `given`; else null. */
+  readonly makesRoom?: (actor: string, wanted: Address, given: Address) => Promise<ObjectRef | null>;
   /** Whether the class of a RoutedIP that is deleted says that this address of it stays, as watches show both; never, when absent. */
   readonly retains?: (actor: string, address: Address) => boolean;
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
@@ -57,50 +56,6 @@ export interface WorkerPorts {
   /** Whether the queue's jobs are still to be run with this provider; always, when absent. */
   readonly isCurrent?: (queue: string, provider: Provider) => boolean;
 }
-
-/** What a job's data holds. */
-export interface JobData {
-  readonly actor: string;
-  readonly invokeId: string;
-  readonly commandId: string;
-  readonly term: number;
-  readonly job: JobName;
-  readonly input: Json;
-  /** The command in whose place this one came; null for none. */
-  readonly resumes: string | null;
-  /** Addresses that others have by the records of whoever decided this: watches, of this process too, may not show them yet. Absent where they do not matter. */
-  readonly recorded?: readonly string[];
-  /** The object for which an address was being made then of which nobody had heard yet; absent for none. */
-  readonly making?: string;
-}
-
-/** What the leader is told of a job, once it has ended or in between. */
-export interface OutcomeData {
-  readonly actor: string;
-  readonly invokeId: string;
-  readonly commandId: string;
-  readonly outcome:
-    | { readonly output: Json }
-    | { readonly error: JobFailure }
-    /** The job of the command under `of` has not ended: what people are to know that it waits for; null for nothing any more. */
-    | { readonly waits: Finding | null; readonly of: string };
-}
-
-export const jobOf = (command: JobCommand, term: number, beside: Pick<JobData, 'recorded' | 'making'> = {}): NewJob => ({
-  id: command.id,
-  title: command.title,
-  priority: command.priority,
-  data: {
-    actor: command.actor,
-    invokeId: command.invokeId,
-    commandId: command.id,
-    term,
-    job: command.job,
-    input: command.input,
-    resumes: command.resumes ?? null,
-    ...beside,
-  },
-});
 
 /** What the jobs of a queue are done with. */
 export type Means = Provider | VipMeans;
@@ -120,13 +75,6 @@ export function consumeJobs(queue: string, means: Means, ports: WorkerPorts, con
     observe(active, outcome, begun, ports);
     return step;
   }, concurrency);
-}
-
-/** Whoever may write to the store may put another job into the queue. @throws Error for data that no leader has written */
-export function assertCommand(data: Json, isWhole: (data: Fields) => boolean): void {
-  const { actor, commandId } = fieldsOf(data);
-  if (typeof actor !== 'string' || typeof commandId !== 'string' || !isWhole(fieldsOf(data)))
-    throw new Error('it says nothing that can be done');
 }
 
 type Tools = { readonly provider: Provider; readonly reader: AddressReader } | VipMeans;
@@ -259,9 +207,6 @@ function hinderedBy(error: unknown, { active, prepaid }: Pick<Run, 'active' | 'p
   return error.kind === 'Unauthorized' && !isProviderCurrent ? { step: again(50), outcome: 'unfinished' } : null;
 }
 
-/** The job by which the leader is told of the outcome of a command's job. */
-export const outcomeId = ({ commandId }: Pick<JobData, 'commandId'>): string => `${commandId}.outcome`;
-
 const DONE: JobStep = { kind: 'done' };
 
 interface Run {
@@ -298,7 +243,7 @@ function tryJob(data: JobData, { active, former, tools, ports, prepaid }: Run): 
     namespaces: namespacesFor(data.actor, data.input),
     prepaid,
     named: () => namedBeside(data, ports),
-    listed: async () => (await ports.namedBeside?.(null)) ?? null,
+    makesRoom: async (wanted, given) => (await ports.makesRoom?.(cellOf(data.actor), wanted, given)) ?? null,
     retains: (address) => ports.retains?.(cellOf(data.actor), address) ?? false,
     clock: ports.clock,
     settings: ports.settings,

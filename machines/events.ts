@@ -189,7 +189,7 @@ export interface NodeGranted extends Timed {
   readonly spaced: boolean;
   /** It was never its owner's, and may not be taken from where somebody else needs it: it is looked at once more before anything is sent. Absent for false. */
   readonly looks?: true;
-  /** Addresses that the pool gave up, and of which one may be on the node still; absent for none. */
+  /** Addresses that the pool gave up on the node; absent for none. */
   readonly vacates?: readonly Address[];
   /** Something has failed on the node, and the address serves on another one, which works: there is time. Absent for false. */
   readonly serves?: true;

@@ -7,7 +7,7 @@ import { isPaused } from './marks.ts';
 import { memo } from './memo.ts';
 import { noteBegun, wishesIn } from './moves.ts';
 import { isParked } from './parking.ts';
-import { entries, familyServed, lacks, type Next, next, type PoolContext, regionOf, tell, turnClaim } from './pool.ts';
+import { entries, familyServed, lacks, makesRoom, type Next, next, type PoolContext, regionOf, tell, turnClaim } from './pool.ts';
 import type { Address, Candidate, ProviderID } from './types.ts';
 
 /** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */
@@ -128,21 +128,20 @@ export function grant(context: PoolContext, at: number): Next {
     // Where nothing has failed it makes no difference.
     const isTried = Object.keys(context.backOff).length > 0 && member?.stands?.name !== name;
     const serves = isTried && member !== undefined && standsOn([...context.candidates, ...context.leaving], member);
-    // What is on the node may be known by the provider's refusal alone.
-    const isFull = context.occupied.includes(providerID) || Object.hasOwn(context.backOff, name);
-    const vacates = isFull ? mayVacate(context) : [];
+    const vacates = mayVacate(context, providerID, at);
     const flags = { ...(looks && { looks }), ...(serves && { serves }), ...(vacates.length > 0 && { vacates }) };
     return tell(context, address, { type: 'NODE_GRANTED', node: { name, providerID }, spaced, ...flags });
   });
   return next({ ...context, members }, effects);
 }
 
-/** What it gave up and may be on a node still. What it made is listed again as soon as it lacks one; a platform that Jobs drive says itself how many a node holds. */
-function mayVacate(context: PoolContext): readonly Address[] {
-  const { spec, left, members, neverOwn = [], created } = context;
+/** What it gave up on that machine. What it made is listed again as soon as it lacks one; a platform that Jobs drive says itself how many a node holds. */
+function mayVacate(context: PoolContext, machine: ProviderID, at: number): readonly Address[] {
+  const { spec, gaveUp = [], members, created } = context;
   if (spec?.exposes?.subject) return [];
   const comesBack = (address: Address): boolean => lacks(context) && created.includes(address);
-  return left.filter((address) => members[address] === undefined && !neverOwn.includes(address) && !comesBack(address));
+  const there = gaveUp.filter((each) => each.providerID === machine && makesRoom(each, at));
+  return there.flatMap(({ address }) => (members[address] === undefined && !comesBack(address) ? address : []));
 }
 
 /** Where the other put it on a node that is about to go it stays for its rest: to take it off there would be to move it all the same. */

@@ -110,7 +110,7 @@ export interface AssignInput extends Pick<FindInput, 'subject' | 'provider' | 'a
   readonly inDoubtUntil: number | null;
   /** It was never its owner's, and may be taken from nobody: it is looked at before anything is sent. Absent for false. */
   readonly looksFirst?: true;
-  /** Its owner gave them up, and one of them may be on the node still: it is taken off if nobody lists it. Absent for none. */
+  /** Its owner gave them up on the node: one is taken off if the node is full and nobody else wants it. Absent for none. */
   readonly vacates?: readonly Address[];
 }
 
@@ -124,8 +124,6 @@ export interface UnassignInput extends Pick<FindInput, 'provider' | 'address' | 
 
 export interface Confirmation {
   readonly providerID: ProviderID;
-  /** What was taken off the node first; absent for nothing. */
-  readonly vacated?: Address;
 }
 
 export interface IntendCreateInput {

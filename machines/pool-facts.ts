@@ -6,7 +6,7 @@ import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } 
 import { checkExposed, observeService } from './exposing.ts';
 import { isPaused, observeMarks } from './marks.ts';
 import { refusedNow } from './operator-credentials.ts';
-import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, type Room, wanted } from './pool.ts';
+import { familyServed, type GaveUp, lacks, listed, type Next, next, type PoolContext, queryIn, type Room, wanted } from './pool.ts';
 import { forgetRefusals, retired, staff } from './pool-members.ts';
 import { hasBegun } from './quota.ts';
 import { withReverts } from './reverts.ts';
@@ -126,7 +126,7 @@ function backOffOf({ backOff }: PoolContext, nodes: readonly ObservedNode[]): Po
 export function observeProvider(context: PoolContext, event: ProviderObserved): Next {
   const made = context.created.flatMap((address) => context.provided?.[address] ?? []);
   const provided = Object.fromEntries([...made, ...event.addresses].map((observed) => [observed.address, observed]));
-  return staff({ ...context, provided, occupied: occupiedBy(context, event.addresses) });
+  return staff({ ...context, provided, occupied: occupiedBy(context, event.addresses), ...stillThere(context, event.addresses) });
 }
 
 /** After a load: the nodes may have changed since, and are told again. Nothing is granted or created before. */
@@ -134,6 +134,14 @@ export const forgetFacts = (context: PoolContext): Next => next({ ...context, qu
 
 export const observeClaims = (context: PoolContext, { fullNodes, shared }: ClaimsObserved): Next =>
   staff({ ...context, fullNodes, ...(shared && context.exposed && { exposed: { ...context.exposed, shared } }) });
+
+/** What was put elsewhere since makes no room any more, wherever it is put next. */
+function stillThere({ gaveUp }: PoolContext, observed: readonly ObservedAddress[]): Pick<PoolContext, 'gaveUp'> {
+  if (!gaveUp) return {};
+  const elsewhere = (each: GaveUp): boolean =>
+    observed.some(({ address, providerID }) => address === each.address && providerID !== each.providerID);
+  return { gaveUp: gaveUp.filter((each) => !elsewhere(each)) };
+}
 
 const occupiedBy = (context: PoolContext, observed: readonly ObservedAddress[]): readonly ProviderID[] => {
   const members = new Set<string>(wanted(context));

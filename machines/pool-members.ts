@@ -16,6 +16,7 @@ import {
   entries,
   isPrimed,
   leavingNode,
+  makesRoom,
   type Next,
   NOT_ACQUIRING,
   type NodeBackOff,
@@ -217,15 +218,32 @@ export function onGone(former: PoolContext, { address, epoch, at }: Gone): Next 
   const isKept = context.exposed?.bound === address && !context.deleted && member.adopts === undefined;
   const remembered = isKept && epoch ? { ...context.remembered, [address]: { epoch, inDoubtUntil: null } } : context.remembered;
   const provided = withPlace(context.provided, address, member);
-  const gone = { ...context, members, occupied, left, acquiring, remembered, provided, ...neverOwned(context, address, member) };
+  const gone = {
+    ...context,
+    members,
+    occupied,
+    left,
+    acquiring,
+    remembered,
+    provided,
+    ...givenUp({ ...context, members }, address, member, at),
+  };
   return staff(freeNode(gone, member.node, null));
 }
 
-/** One that was its own last is no stranger, whatever it was before. */
-function neverOwned({ neverOwn = [] }: PoolContext, address: Address, { adopts }: Member): Pick<PoolContext, 'neverOwn'> {
-  if (adopts === undefined && !neverOwn.includes(address)) return {};
-  const others = neverOwn.filter((each) => each !== address);
-  return { neverOwn: adopts === undefined ? others : [...others, address].slice(-LEFT) };
+/** Another one waits for a node. What was never its own somebody may need where it is. */
+function givenUp(
+  { gaveUp = [], members, deleted }: PoolContext,
+  address: Address,
+  { node, holder, adopts }: Member,
+  at: number,
+): Pick<PoolContext, 'gaveUp'> {
+  const providerID = node?.providerID ?? holder;
+  const isNeeded = Object.values(members).some((other) => other.node === null && !other.retiring);
+  const stays = providerID !== null && adopts === undefined && isNeeded && !deleted;
+  if (!stays && gaveUp.length === 0) return {};
+  const others = gaveUp.filter((each) => each.address !== address && makesRoom(each, at));
+  return { gaveUp: stays ? [...others.slice(1 - LEFT), { address, providerID, at }] : others };
 }
 
 /** A list says where addresses are, but not of those that run: of one that was never its own, and may start again before the next list, that is kept. */

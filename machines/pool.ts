@@ -17,6 +17,18 @@ import { serviceQueryOf } from './service.ts';
 import type { ActorId, Address, Candidate, Family, Finding, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 
+export interface GaveUp {
+  readonly address: Address;
+  readonly providerID: ProviderID;
+  /** Ms since the epoch. */
+  readonly at: number;
+}
+
+const ROOM_LASTS_MS = 3_600_000;
+
+/** It was given up so recently that what comes after it may be its successor. */
+export const makesRoom = ({ at }: GaveUp, now: number): boolean => now - at < ROOM_LASTS_MS;
+
 /** What a pool remembers: the least that decides. */
 export interface PoolContext {
   readonly id: ActorId;
@@ -80,8 +92,8 @@ export interface PoolContext {
   readonly deleted: boolean;
   /** Addresses that went from the pool, the last of them, and those that it had when it was deleted: then no node is to bear them as its annotation. */
   readonly left: readonly Address[];
-  /** Those of them that were never its own: somebody may need them where they are. Absent for none. */
-  readonly neverOwn?: readonly Address[];
+  /** Addresses of its own that it gave up a short while ago where they stood, while others waited for a node: these may need the room. Absent for none. */
+  readonly gaveUp?: readonly GaveUp[];
   /** Creation of the object, ms since the epoch. */
   readonly since: number;
   /** What the pool's record set was told last; null while there is none. */

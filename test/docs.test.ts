@@ -150,6 +150,7 @@ describe('docs/conditions.md', () => {
       'actors/ailment.ts',
       'actors/errors.ts',
       'actors/standing.ts',
+      'actors/jobs/vacate.ts',
       'actors/unserved.ts',
     ].flatMap((path) =>
       read(path)

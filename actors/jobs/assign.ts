@@ -1,5 +1,5 @@
 import { restMs } from '../../machines/backoff.ts';
-import type { Address, ObservedAddress } from '../../machines/types.ts';
+import type { ObservedAddress } from '../../machines/types.ts';
 import { Fenced, ProviderError } from '../errors.ts';
 import type { Json } from '../ports.ts';
 import { ASSIGN_STEPS, again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './body.ts';
@@ -23,7 +23,8 @@ interface Progress {
   readonly dueAt?: number;
   /** What is being taken off the node; absent for nothing. */
   readonly vacating?: Vacating | null;
-  readonly vacated?: Address;
+  /** Something was: nothing else is. Absent for no. */
+  readonly vacated?: true;
 }
 
 /** While an earlier call may take effect, or others may still send one, the address is looked at this often. */
@@ -38,12 +39,12 @@ export const assign: JobBody<'assign'> = async (context) => {
   const begun: Progress = { sentAt: null, action: null, polls: 0, startedAt: clock.now(), waitMs: null, cutOff: false, completedAt: null };
   const kept = readProgress(context.progress) ?? begun;
   const progress = { ...kept, cutOff: kept.cutOff || context.rerun };
+  if (progress.vacating) return makeRoom(context, progress, progress.vacating);
   if (clock.now() - progress.startedAt > settings.assignTimeoutMs) {
     context.reader.forget(input.address);
     throw timedOut(context, progress);
   }
   if (progress.sentAt !== null) return confirm(context, progress);
-  if (progress.vacating) return makeRoom(context, progress, progress.vacating);
   const looksFirst = context.careful || input.looksFirst || input.inDoubtUntil !== null || context.rerun || context.progress !== null;
   if (!looksFirst) return send(context, progress);
   return resume(context, progress).catch((error) => {
@@ -79,7 +80,7 @@ async function send(context: JobContext<'assign'>, progress: Progress): Promise<
     action = await provider.assignRoutedIP(input.address, input.node.providerID, write(context, 'failover'));
   } catch (error) {
     if (isNotFound(error)) throw await missing(context, error);
-    const vacating = isInUse(error) ? await inTheWay(context).catch(() => null) : null;
+    const vacating = isInUse(error) && !progress.vacated ? await inTheWay(context).catch(() => null) : null;
     if (vacating === null) throw error;
     return again(0, asJson({ ...progress, vacating }));
   }
@@ -97,7 +98,7 @@ async function makeRoom(context: JobContext<'assign'>, progress: Progress, vacat
   try {
     const result = await vacate(context, vacating, (kept) => context.keep(asJson({ ...progress, vacating: kept })));
     return result.kind === 'done'
-      ? again(0, asJson({ ...progress, vacating: null, vacated: vacating.address }))
+      ? again(0, asJson({ ...progress, vacating: null, vacated: true, startedAt: context.clock.now() }))
       : again(result.afterMs, asJson({ ...progress, vacating: { ...vacating, progress: result.progress } }));
   } catch (error) {
     if (isLimited(error)) return waitOut(error, { ...progress, vacating });
@@ -121,7 +122,7 @@ async function missing(context: JobContext<'assign'>, cause: unknown): Promise<u
 async function resume(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
   const { input, provider, clock, settings } = context;
   const observed = await provider.findRoutedIP(input.address, read(context, 'failover'));
-  if (isThere(context, observed)) return confirmed(context, progress);
+  if (isThere(context, observed)) return confirmed(context);
   if (observed.locked) return again(pollStep(settings.pollSteps, progress.polls), asJson({ ...progress, polls: progress.polls + 1 }));
   if (observed.providerID !== null && observed.providerID !== input.holder) {
     const text = `assign ${input.address} to ${input.node.name}: it is on ${observed.providerID} by now`;
@@ -171,7 +172,7 @@ async function look(context: JobContext<'assign'>, progress: Progress): Promise<
     // A look that had to wait tells nothing of how long the action took.
     const isLate = Math.abs(lookedAt - (progress.dueAt ?? 0)) > LATE_MS;
     if (sentAt !== null && !isLate) reader.times.note((progress.lookedAt ?? sentAt) - sentAt, lookedAt - sentAt);
-    return confirmed(context, progress);
+    return confirmed(context);
   }
   const polls = progress.polls + 1;
   const completedAt = observed.locked ? null : await completionOf(context, progress, polls);
@@ -200,8 +201,7 @@ async function completionOf(context: JobContext<'assign'>, progress: Progress, p
 /** After 3, 6, 12, 24 … looks: an address of a provider that shows no locks looks unlocked all the time while its action goes on. */
 const asksForAction = (polls: number): boolean => Number.isInteger(Math.log2(polls / 3));
 
-const confirmed = ({ input }: JobContext<'assign'>, { vacated }: Progress): JobResult<'assign'> =>
-  done({ providerID: input.node.providerID, ...(vacated && { vacated }) });
+const confirmed = ({ input }: JobContext<'assign'>): JobResult<'assign'> => done({ providerID: input.node.providerID });
 
 const isThere = ({ input }: JobContext<'assign'>, observed: ObservedAddress): boolean =>
   observed.providerID === input.node.providerID && !observed.locked;

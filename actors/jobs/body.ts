@@ -1,4 +1,4 @@
-import type { JobInput, JobName, JobOutput, ProviderJobName } from '../../machines/jobs.ts';
+import type { JobInput, JobName, JobOutput, ObjectRef, ProviderJobName } from '../../machines/jobs.ts';
 import type { Address, Finding } from '../../machines/types.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Call, CallOwner, Fence, Prepaid, Provider, Purpose } from '../ports/provider.ts';
@@ -57,8 +57,8 @@ export interface JobContext<N extends JobName> {
   readonly prepaid?: Prepaid;
   /** Addresses that other objects list, ask for or have got, as they are now; none, when absent. @throws ProviderError InProgress while one is being made for another object */
   readonly named?: () => Promise<ReadonlySet<string>>;
-  /** Addresses that any object lists, asks for or has got, as they are now; null where nobody can tell. */
-  readonly listed?: () => Promise<ReadonlySet<string> | null>;
+  /** The object that may have the address `given` taken off a node to make room for `wanted`; null when somebody wants the one, or the object not the other. Null, when absent. */
+  readonly makesRoom?: (wanted: Address, given: Address) => Promise<ObjectRef | null>;
   /** Whether the class of a RoutedIP that is deleted says by now that this address of it stays; no, when absent. */
   readonly retains?: (address: Address) => boolean;
   readonly clock: Clock;

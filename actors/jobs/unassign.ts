@@ -1,7 +1,7 @@
 import type { ObservedAddress } from '../../machines/types.ts';
 import { Fenced, ProviderError } from '../errors.ts';
 import type { Json } from '../ports.ts';
-import { again, done, type JobBody, type JobContext, pollStep, read, write } from './body.ts';
+import { again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './body.ts';
 
 interface Progress {
   readonly sent: boolean;
@@ -11,11 +11,11 @@ interface Progress {
   readonly rerun: boolean;
 }
 
-/** The call was made, and may have taken effect. */
-export const isSent = (progress: Json): boolean => (progress as unknown as Progress | null)?.sent ?? false;
-
 /** UnassignRoutedIP, unless somebody has put the address elsewhere; then FindRoutedIP until the provider shows it on no node and unlocked. */
-export const unassign: JobBody<'unassign'> = async (context) => {
+export const unassign: JobBody<'unassign'> = (context) => takeOff(context);
+
+/** The same for who has more to do just before the call is sent. */
+export async function takeOff(context: JobContext<'unassign'>, beforeSend?: () => Promise<void>): Promise<JobResult<'unassign'>> {
   const { input, provider, clock, settings } = context;
   const kept = (context.progress as unknown as Progress | null) ?? { sent: false, polls: 0, startedAt: clock.now(), rerun: false };
   const { sent, polls, startedAt } = kept;
@@ -29,11 +29,12 @@ export const unassign: JobBody<'unassign'> = async (context) => {
   if (observed && !observed.locked && observed.providerID !== input.holder)
     return done({ providerID: observed.providerID, ...(rerun && { rerun }) });
   if (!observed || observed.locked || sent) return later({ sent, polls: polls + 1, startedAt, rerun });
+  await beforeSend?.();
   await provider.unassignRoutedIP(input.address, write(context, 'failover'));
   const after = { sent: true, polls: 0, startedAt, rerun };
   await context.keep(after as unknown as Json).catch(() => undefined);
   return later(after);
-};
+}
 
 /** Null when nothing could be read: after the call was sent that says nothing of it, and the next look may tell. */
 async function look(context: JobContext<'unassign'>, sent: boolean): Promise<ObservedAddress | null> {

@@ -1,10 +1,11 @@
 import { familyOf } from '../../machines/address.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { Json } from '../ports.ts';
 import { done, type JobContext, type JobResult, read } from './body.ts';
 import { isLimited, isNotFound } from './reader.ts';
-import { isSent, unassign } from './unassign.ts';
+import { takeOff } from './unassign.ts';
 
 /** A node that is full may hold an address that its pool gave up: that makes room. */
 
@@ -17,27 +18,28 @@ export interface Vacating {
 /** Which address is to be taken off the node; null for none. @throws ProviderError */
 export async function inTheWay(context: JobContext<'assign'>): Promise<Vacating | null> {
   const { input, provider, careful } = context;
-  const { vacates = [], node } = input;
-  const listed = vacates.length === 0 || careful ? null : ((await context.listed?.()) ?? null);
-  if (listed === null) return null;
-  const free = new Set<Address>(vacates.filter((address) => !listed.has(address) && familyOf(address) === familyOf(input.address)));
-  if (free.size === 0) return null;
-  const all = await provider.listRoutedIPs({ ...read(context, 'failover'), family: familyOf(input.address) });
-  const there = all.find(({ address, providerID }) => providerID === node.providerID && free.has(address));
-  return there ? { address: there.address, progress: null } : null;
+  const { address: successor, node, vacates = [] } = input;
+  if (vacates.length === 0 || careful) return null;
+  const all = await provider.listRoutedIPs({ ...read(context, 'failover'), family: familyOf(successor) });
+  for (const { address, providerID } of all) {
+    const isThere = providerID === node.providerID && vacates.includes(address);
+    if (isThere && (await context.makesRoom?.(successor, address))) return { address, progress: null };
+  }
+  return null;
 }
 
-/** One try of its unassign, unless somebody lists the address by now. @throws ProviderError NodeInUse | RateLimited | Unauthorized */
+/** One try of its unassign, unless somebody wants it by now. @throws ProviderError NodeInUse | RateLimited | Unauthorized */
 export async function vacate(
   context: JobContext<'assign'>,
   { address, progress }: Vacating,
   keep: (vacating: Vacating) => Promise<void>,
 ): Promise<JobResult<'unassign'>> {
   const { provider, node } = context.input;
+  const input = { provider, address, holder: node.providerID };
   try {
-    if (!isSent(progress) && ((await context.listed?.())?.has(address) ?? true)) throw new ProviderError('NodeInUse', 'it is listed again');
-    const input = { provider, address, holder: node.providerID };
-    return await unassign({ ...context, input, progress, keep: (kept) => keep({ address, progress: kept }) });
+    return await takeOff({ ...context, input, progress, keep: (kept) => keep({ address, progress: kept }) }, () =>
+      announce(context, address),
+    );
   } catch (error) {
     if (!(error instanceof ProviderError) || isLimited(error)) throw error;
     if (isNotFound(error)) return done({ providerID: null });
@@ -45,8 +47,24 @@ export async function vacate(
   }
 }
 
+/** Said before the call is sent, which may take effect unheard. @throws ProviderError NodeInUse when somebody wants the address by now | Unreachable */
+async function announce(context: JobContext<'assign'>, address: Address): Promise<void> {
+  const { writer, input } = context;
+  const message = `${address} leaves ${input.node.name} to make room for ${input.address}: no object lists it any more`;
+  const owner = await ownerOf(context, address);
+  await writer.announce(owner, { type: 'Normal', reason: 'Unassigning', action: 'Unassign', message });
+  await ownerOf(context, address);
+}
+
+async function ownerOf({ makesRoom, input }: JobContext<'assign'>, address: Address): Promise<ObjectRef> {
+  const owner = await makesRoom?.(input.address, address);
+  if (!owner) throw new ProviderError('NodeInUse', `somebody wants it there again, or ${input.address} nowhere`);
+  return owner;
+}
+
 /** What was said of it says nothing of the address that is assigned. */
 function stays({ input: { address, node } }: JobContext<'assign'>, other: Address, cause: ProviderError): ProviderError {
-  const text = `assign ${address} to ${node.name}: ${other} is on it, and is not taken off: ${cause.message}`;
+  const what = cause.unknownOutcome ? 'may be on it still' : 'is on it, and is not taken off';
+  const text = `assign ${address} to ${node.name}: ${other} ${what}: ${cause.message}`;
   return new ProviderError(cause.kind === 'Unauthorized' ? cause.kind : 'NodeInUse', text, { cause });
 }

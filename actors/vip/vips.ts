@@ -126,6 +126,10 @@ export class Vips {
     };
   }
 
+  isReserved(address: Address): boolean {
+    return this.#seen.ips.has(ipNameOf(address));
+  }
+
   /** Shows how the groups are, and which of them each IP is of. */
   show(): void {
     this.#groups.request();

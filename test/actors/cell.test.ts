@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
 import type { CellWrite, SaveResult } from '../../actors/ports.ts';
-import { TIMERS } from '../../actors/worker.ts';
+import { TIMERS } from '../../actors/queue-data.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';

@@ -19,7 +19,10 @@ const serving = async (world: World, held: Readonly<Record<string, string>>, ...
   return ref;
 };
 const done = (world: World) => world.provider.writes().map(({ verb, args, result }) => `${verb} ${args[0]} ${result}`);
-const told = (world: World) => world.cluster.projections.flatMap(({ events }) => events.map(({ message }) => message));
+const told = (world: World) => [
+  ...world.cluster.projections.flatMap(({ events }) => events.map(({ message }) => message)),
+  ...world.cluster.announced.map(({ event }) => event.message),
+];
 
 describe('an address that another object needs', () => {
   test('is not taken off when it is handed from one pool to another', async ({ open }) => {

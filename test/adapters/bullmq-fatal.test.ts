@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { MOST_DEATHS } from '../../actors/doomed.ts';
 import type { ActiveJob } from '../../actors/ports/queues.ts';
-import { jobOf, OUTCOMES, type OutcomeData } from '../../actors/worker.ts';
+import { jobOf, OUTCOMES, type OutcomeData } from '../../actors/queue-data.ts';
 import { bullQueues } from '../../adapters/bullmq/queues.ts';
 import { patientClient } from '../../adapters/redis/client.ts';
 import { redisLink } from '../../adapters/redis/link.ts';

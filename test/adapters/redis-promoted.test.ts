@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { jobOf } from '../../actors/queue-data.ts';
 import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
-import { consumeJobs, jobOf } from '../../actors/worker.ts';
+import { consumeJobs } from '../../actors/worker.ts';
 import { bullQueues } from '../../adapters/bullmq/queues.ts';
 import { memoryProvider } from '../../adapters/memory/provider.ts';
 import { patientClient } from '../../adapters/redis/client.ts';
