@@ -32,6 +32,7 @@ const TWICE: readonly { readonly phrase: RegExp; readonly instead: string }[] = 
   { phrase: /\bbe had\b|\bhas it that\b|\bbe it (by|for|of|more)\b/i, instead: 'a verb for it' },
   { phrase: /\bfor want of\b|\bin vain\b|\bhindrances?\b|\bheeds?\b/i, instead: 'a word of today' },
   { phrase: /\bat the most\b|\bin the place of\b/i, instead: 'at most, instead of' },
+  { phrase: /\bwhat is [\w ]{1,30}\bis\b|\bcomes of (it|what)\b/i, instead: 'a noun for it' },
   { phrase: /\b(is|are) put right\b|\bputs? right\b/i, instead: 'correct' },
 ];
 
