@@ -168,12 +168,16 @@ describe('docs/conditions.md', () => {
     ),
   ]);
 
-  test('has what is to be done about a reason in docs/operations.md, too', () => {
+  test('is where docs/operations.md leads from each kind of trouble', () => {
     const asking = rowsWithDeeds(page).filter(({ deed }) => deed !== 'nothing');
     expect(asking.length).toBeGreaterThan(30);
     expect(asking.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['SafeHold', 'NameOutsideZone', 'IPGroupExhausted']));
-    const told = read('docs/operations.md');
-    expect(asking.filter(({ reason }) => !new RegExp(`\\b${reason}\\b`).test(told))).toEqual([]);
+    expect(asking.filter(({ deed }) => deed === '')).toEqual([]);
+    const sections = page.split(/^(?=#{2,3} )/m).filter((section) => rowsWithDeeds(section).some(({ deed }) => deed !== 'nothing'));
+    const anchors = sections.flatMap((section) => anchorsOf(section).slice(0, 1));
+    expect(anchors).toEqual(expect.arrayContaining(['a-routedip', 'a-nodednsrecordset', 'of-what-is-not-served']));
+    const links = linksOf(read('docs/operations.md'));
+    expect(anchors.filter((anchor) => !links.includes(`conditions.md#${anchor}`))).toEqual([]);
   });
 
   test('says something about every reason', () => {

@@ -5,15 +5,16 @@ const name = (id: string): string => id.replaceAll(/[^A-Za-z0-9]/g, '_');
 /** Mermaid ends a label at a colon, a semicolon or a hash. */
 const label = (text: string): string => text.replaceAll(/[:;#]/g, ' ');
 
-const said = (transition: Transition, from: string): string => {
-  const when = condition(transition);
-  return label(`${from}${transition.event}${when === '' ? '' : ` [${when}]`}`);
+const said = (event: string, whens: readonly string[]): string => {
+  const when = whens.filter((each) => each !== '').join(' or ');
+  return label(`${event}${when === '' ? '' : ` [${when}]`}`);
 };
 
 interface Arrow {
   readonly from: string;
   readonly to: string;
-  readonly label: string;
+  readonly event: string;
+  readonly when: string;
 }
 
 /** The arrow of a transition, drawn between the two states where the paths of source and target part: Mermaid cannot draw one from inside a
@@ -29,24 +30,29 @@ const arrowOf = (source: ChartNode, transition: Transition): Arrow | null => {
   return {
     from: from.slice(0, shared + 1).join('.'),
     to: to.slice(0, shared + 1).join('.'),
-    label: said(transition, inner === '' ? '' : `${inner}, `),
+    event: `${inner === '' ? '' : `${inner}, `}${transition.event}`,
+    when: condition(transition),
   };
 };
 
-/** One arrow for all that leads from one state to another. */
-const merged = (arrows: readonly Arrow[]): readonly Arrow[] => {
-  const byEnds = new Map<string, Arrow>();
-  for (const arrow of arrows) {
-    const ends = `${arrow.from} ${arrow.to}`;
-    const before = byEnds.get(ends);
-    byEnds.set(ends, before ? { ...before, label: `${before.label}<br/>${arrow.label}` } : arrow);
-  }
-  return [...byEnds.values()];
-};
+/** One arrow for all that leads from one state to another, and on it one line for each event. */
+const merged = (arrows: readonly Arrow[]): readonly (Pick<Arrow, 'from' | 'to'> & { readonly label: string })[] =>
+  [...Map.groupBy(arrows, ({ from, to }) => `${from} ${to}`).values()].flatMap((together) => {
+    const lines = Map.groupBy(together, ({ event }) => event);
+    const text = [...lines]
+      .map(([event, each]) =>
+        said(
+          event,
+          each.map(({ when }) => when),
+        ),
+      )
+      .join('<br/>');
+    return together.slice(0, 1).map(({ from, to }) => ({ from, to, label: text }));
+  });
 
 const parentOf = (id: string): string => id.split('.').slice(0, -1).join('.');
 
-const bodyOf = (node: ChartNode, arrows: readonly Arrow[], indent: string): string => {
+const bodyOf = (node: ChartNode, arrows: ReturnType<typeof merged>, indent: string): string => {
   const regions = node.children.map((child) => stateOf(child, arrows, indent));
   if (node.kind === 'parallel') return regions.join(`${indent}--\n`);
   const start = node.initial === null ? '' : `${indent}[*] --> ${name(node.initial)}\n`;
@@ -57,7 +63,7 @@ const bodyOf = (node: ChartNode, arrows: readonly Arrow[], indent: string): stri
   return [...regions, start, ...own, ...ends].join('');
 };
 
-const stateOf = (node: ChartNode, arrows: readonly Arrow[], indent: string): string => {
+const stateOf = (node: ChartNode, arrows: ReturnType<typeof merged>, indent: string): string => {
   const title = `${indent}state "${node.key}" as ${name(node.id)}`;
   if (node.children.length === 0) return `${title}\n`;
   return `${title} {\n${bodyOf(node, arrows, `${indent}  `)}${indent}}\n`;
@@ -67,7 +73,10 @@ const stateOf = (node: ChartNode, arrows: readonly Arrow[], indent: string): str
 const anywhereOf = (root: ChartNode): string =>
   root.transitions
     .filter(({ target }) => target !== null)
-    .map((transition) => `  note right of ${name(transition.target ?? '')}\n    from every state on ${said(transition, '')}\n  end note\n`)
+    .map(
+      (transition) =>
+        `  note right of ${name(transition.target ?? '')}\n    from every state on ${said(transition.event, [condition(transition)])}\n  end note\n`,
+    )
     .join('');
 
 /** The chart in Mermaid's language for state diagrams. */

@@ -34,6 +34,10 @@ const code = (names: readonly string[]): string => names.map((name) => `\`${name
 
 const shortName = (id: string): string => id.split('.').slice(1).join('.');
 
+/** Whether it only enters its state anew, after a start or a change of leader, as the head of the page says of all states. */
+const onlyResumes = (id: string, { event, guard, target, actions }: Transition): boolean =>
+  event === 'RESUME' && guard === null && target === id && actions.length === 0;
+
 const tableOf = (transitions: readonly Transition[]): string => {
   if (transitions.length === 0) return '';
   const rows = transitions.map((transition) => {
@@ -55,7 +59,10 @@ const sectionOf = (node: ChartNode, notes: ChartNotes): string => {
   const paragraphs = [node.description, notes.states[node.id]?.trim() ?? '', facts.join(' ')].filter((text) => text !== '');
   const heading = `${'#'.repeat(Math.min(depth + 2, 6))} ${shortName(node.id)}`;
   const children = node.children.map((child) => sectionOf(child, notes));
-  return [`${heading}\n\n${paragraphs.join('\n\n')}\n${tableOf(node.transitions)}`, ...children].join('\n');
+  return [
+    `${heading}\n\n${paragraphs.join('\n\n')}\n${tableOf(node.transitions.filter((each) => !onlyResumes(node.id, each)))}`,
+    ...children,
+  ].join('\n');
 };
 
 /** The whole page, in Markdown with Mermaid diagrams as GitHub draws them. The same charts give the same text. */
@@ -69,9 +76,9 @@ export const pageOf = (charts: readonly Chart[]): string => {
 
 # States
 
-The diagrams leave out what does not lead to another state; the tables have it. \`at once\` needs no event: it is taken as soon as its claim holds.
-\`done\` and \`failed\` are the outcomes of a durable job, \`after\` is a durable timer. RESUME comes once after a start or a change of leader,
-and has jobs and timers issued again.
+A table has every transition; the diagram above it leaves out what stays in a state. \`at once\` is an eventless transition, \`done\` and \`failed\` are
+the outcomes of a durable job, \`after\` is a durable timer. A transient state has only eventless transitions. RESUME comes once after a start or
+a change of leader, and issues jobs and timers again. A state that RESUME only enters again has no row for it.
 
 ${sections.join('\n')}`;
 };
