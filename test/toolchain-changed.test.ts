@@ -87,6 +87,6 @@ describe('what has changed', () => {
   });
 
   test('is refused for a commit that is not there', async () => {
-    await expect(changed('no-such-commit')).rejects.toThrow('--changed asks git; git rev-parse failed');
+    await expect(changed('no-such-commit')).rejects.toThrow('there is no commit "no-such-commit"');
   });
 });

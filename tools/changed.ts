@@ -94,7 +94,10 @@ function git(root: string, ...words: string[]): readonly string[] {
 
 /** What is not committed, and with a ref also what was committed since it left that ref. */
 function changedIn(root: string, since: string | boolean | undefined): readonly string[] {
-  if (typeof since === 'string') git(root, 'rev-parse', '--verify', '--end-of-options', `${since}^{commit}`);
+  if (typeof since === 'string' && spawnSync('git', ['rev-parse', '--verify', '--quiet', `${since}^{commit}`], { cwd: root }).status !== 0)
+    throw new SetupError(
+      `there is no commit "${since}". The word after --changed is one; to name a test, too: npm test -- --changed=HEAD ${since}`,
+    );
   const lists = [
     git(root, 'diff', '--name-only', '--no-renames', '-z', 'HEAD'),
     git(root, 'ls-files', '-z', '--others', '--exclude-standard'),
