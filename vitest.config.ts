@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { changes } from './tools/changed.ts';
 import { LongestFirst } from './tools/longest-first.ts';
 
 /** Compares what all others have asked for with the roles that are shipped. */
@@ -65,6 +66,8 @@ export default defineConfig({
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
     maxWorkers: 2,
+    // What --changed goes by.
+    experimental: { vcsProvider: changes },
     reporters: ['default', './tools/closing-line.ts'],
     ...(target?.endsWith('node') && ON_A_NODE),
     projects: target === undefined ? HERE : APART[target],

@@ -17,6 +17,8 @@ export interface Args {
   readonly dashboardBindAddr: string | null;
   /** The same of the inspector. */
   readonly inspect: string | null;
+  /** The port of loopback at which a debugger finds the operator; null when none is expected. */
+  readonly debug: number | null;
 }
 
 /** A node fails; a DNS record follows; an address for a Service moves; Services share a range of addresses. */
@@ -44,6 +46,7 @@ RoutedIP and Services, lets nodes fail, and shows what happens and how long it t
                         where the dashboards listen, e.g. 0.0.0.0:8081 in a container (default: a free port of loopback); they ask for
                         ROUTEDIP_DASHBOARD_TOKEN then, and when that is not set for a token that is printed with --keep
   --inspect <address>   the same for the inspector, e.g. 0.0.0.0:8082
+  --debug <port>        a debugger of Node finds the operator at this port of loopback
   --deadline <seconds>  the longest that one step may take (default 20)
   --help                this text
 
@@ -53,7 +56,7 @@ NO_COLOR=1 draws without colours; without a terminal it prints plain lines.`;
 /** Null when help was asked for. @throws UsageError */
 export function parse(argv: readonly string[]): Args | null {
   const options = values(argv);
-  const { seed, act, watch, json, deadline, help, inspect = null, 'dashboard-bind-addr': dashboardBindAddr = null } = options;
+  const { seed, act, watch, json, deadline, help, debug, inspect = null, 'dashboard-bind-addr': dashboardBindAddr = null } = options;
   if (help) return null;
   const keep = options.keep || watch;
   if (json && !keep) throw new UsageError('--json goes with --keep: it tells where everything is while it stays up');
@@ -61,7 +64,9 @@ export function parse(argv: readonly string[]): Args | null {
   if (deadlineMs === 0) throw new UsageError('--deadline must be above 0');
   const chosen = numberOf('--seed', seed);
   if (!Number.isSafeInteger(chosen)) throw new UsageError(`--seed must be a whole number, not "${seed}"`);
-  return { seed: chosen, act: act === undefined ? null : actOf(act), keep, watch, json, deadlineMs, dashboardBindAddr, inspect };
+  const chosenAct = act === undefined ? null : actOf(act);
+  const port = debug === undefined ? null : portOf(debug);
+  return { seed: chosen, act: chosenAct, keep, watch, json, deadlineMs, dashboardBindAddr, inspect, debug: port };
 }
 
 function values(argv: readonly string[]) {
@@ -77,6 +82,7 @@ function values(argv: readonly string[]) {
         deadline: { type: 'string', default: '20' },
         'dashboard-bind-addr': { type: 'string' },
         inspect: { type: 'string' },
+        debug: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     }).values;
@@ -91,6 +97,12 @@ function actOf(text: string): Act {
   if (text === '3') return 3;
   if (text === '4') return 4;
   throw new UsageError(`--act must be 1, 2, 3 or 4, not "${text}"`);
+}
+
+function portOf(text: string): number {
+  const port = numberOf('--debug', text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UsageError(`--debug must be a port, not "${text}"`);
+  return port;
 }
 
 function numberOf(name: string, text: string): number {

@@ -35,7 +35,7 @@ async function demo(args: Args, redisUrl: string | undefined): Promise<number> {
   // One that starts again has the same ports each time: pages stay open.
   const [bind, inspect, metrics] = await portsFor(args);
   const dashboards = dashboardsOf(args, process.env, { bind, inspect });
-  const stage = await openStage({ seed: args.seed, redisUrl, dashboards, metrics, isWatched: args.watch });
+  const stage = await openStage({ seed: args.seed, redisUrl, dashboards, metrics, isWatched: args.watch, debug: args.debug });
   const shop = prepareShop(stage);
   const look = () => ({ record: recordOf(stage), ...shop.look() });
   const ofNamespace = `/api/v1/namespaces/${SERVICES_NAMESPACE}`;

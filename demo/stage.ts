@@ -64,6 +64,8 @@ interface StageOptions {
   readonly metrics: string;
   /** It starts again whenever one of its sources changes. */
   readonly isWatched: boolean;
+  /** The port of loopback at which a debugger finds it; null for none. */
+  readonly debug: number | null;
 }
 
 /** Everything around the operator, and the operator once it is started. */
@@ -90,7 +92,7 @@ export interface Stage {
 }
 
 /** Starts both simulated APIs on free ports of loopback, with five nodes that serve the ingress and one that does not match the pool. */
-export async function openStage({ seed, redisUrl, dashboards, metrics, isWatched }: StageOptions): Promise<Stage> {
+export async function openStage({ seed, redisUrl, dashboards, metrics, isWatched, debug }: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-demo-'));
   const kubernetes = await startKubernetes({ podTerminationMs: 500 });
   const cloud = await startDigitalOcean({
@@ -137,7 +139,8 @@ export async function openStage({ seed, redisUrl, dashboards, metrics, isWatched
         log,
         tracesUrl: traces.url,
       };
-      state.operator = startOperator({ ...environment, flags, ...(isWatched && { nodeFlags: ['--watch'] }) });
+      const nodeFlags = [...(isWatched ? ['--watch'] : []), ...(debug === null ? [] : [`--inspect=127.0.0.1:${debug}`])];
+      state.operator = startOperator({ ...environment, flags, nodeFlags });
       return state.operator;
     },
     apply: async (manifest) => {

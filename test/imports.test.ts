@@ -60,6 +60,7 @@ describe('the import table', () => {
     ['tools/generate-types.ts', "import { cell } from '../actors/cell.ts'"],
     ['tools/generate-types.ts', "import { createMachine } from 'xstate'"],
     ['tools/generate-diagram.ts', "import { cell } from '../actors/cell.ts'"],
+    ['tools/generate-architecture.ts', "import { importViolations } from '../test/support/conventions.ts'"],
     ['dashboard/page.js', "import { elect } from '../machines/grants.ts'"],
     ['bin/routedip-operator.mjs', "import { main } from '../main.ts'"],
     ['test/e2e/run.ts', "import { main } from '../../main.ts'"],

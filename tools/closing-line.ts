@@ -52,14 +52,19 @@ const MORE = 'a share of all histories and crashes was shown; npm run test:all s
 export const isShare = (words: readonly string[], { TEST_EXTENT, TEST_TARGET }: NodeJS.ProcessEnv): boolean =>
   words.join(' ') === 'run' && TEST_EXTENT !== 'all' && TEST_TARGET === undefined;
 
+/** Whether only the tests that changes reach were asked for: that there is none is no failure. */
+const isOfChanges = (words: readonly string[]): boolean => words.some((word) => /^--changed(=|$)/.test(word));
+
 /** Prints what failed and, as the very last line of the output, how many did, and makes a run in which no test ran a failure. */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const totals = totalsOf(modules, unhandled);
     const failures = failureLines(modules, unhandled);
-    const hint = isShare(process.argv.slice(2), process.env) ? [MORE] : [];
+    const words = process.argv.slice(2);
+    const hint = isShare(words, process.env) ? [MORE] : [];
+    const isNothing = modules.length === 0 && unhandled.length === 0 && isOfChanges(words);
     process.once('exit', () => {
-      if (totals.failed > 0 || totals.passed === 0) process.exitCode = 1;
+      if (totals.failed > 0 || (totals.passed === 0 && !isNothing)) process.exitCode = 1;
       // Synchronous, and in the exit handler: nothing that vitest still prints comes after it.
       writeSync(1, [...hint, ...failures, closingLine(totals), ''].join('\n'));
     });

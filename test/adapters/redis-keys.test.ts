@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-/** A row of the table in docs/architecture.md. */
+/** A row of the table in docs/runtime.md. */
 interface Row {
   readonly key: string;
   readonly pattern: RegExp;
@@ -63,8 +63,8 @@ const patternOf = (key: string): RegExp => {
 };
 
 function documented(): readonly Row[] {
-  const text = readFileSync(join(import.meta.dirname, '../../docs/architecture.md'), 'utf8');
-  const section = text.slice(text.indexOf('## What Redis holds'), text.indexOf('## Where to look for what'));
+  const text = readFileSync(join(import.meta.dirname, '../../docs/runtime.md'), 'utf8');
+  const section = text.slice(text.indexOf('## What Redis holds'), text.indexOf('## DNS: record sets and zones'));
   const rows = [...section.matchAll(/^\| (`….*?) \| (.+?) \| (.+?) \|$/gm)];
   return rows.flatMap(([, keys = '', , goes = '']) => {
     if (goes.length < 4) throw new Error(`nobody deletes ${keys}`);

@@ -12,6 +12,7 @@ describe('the command line of the demo', () => {
       deadlineMs: 20_000,
       dashboardBindAddr: null,
       inspect: null,
+      debug: null,
     });
   });
 
@@ -28,6 +29,8 @@ describe('the command line of the demo', () => {
       '0.0.0.0:8081',
       '--inspect',
       '0.0.0.0:8082',
+      '--debug',
+      '9229',
     ];
     expect(parse(argv)).toEqual({
       seed: 7,
@@ -38,6 +41,7 @@ describe('the command line of the demo', () => {
       deadlineMs: 2500,
       dashboardBindAddr: '0.0.0.0:8081',
       inspect: '0.0.0.0:8082',
+      debug: 9229,
     });
   });
 
@@ -50,7 +54,7 @@ describe('the command line of the demo', () => {
   });
 
   test('names every option in its help', () => {
-    for (const option of ['--seed', '--act', '--keep', '--watch', '--json', '--deadline', '--dashboard-bind-addr', '--help'])
+    for (const option of ['--seed', '--act', '--keep', '--watch', '--json', '--deadline', '--dashboard-bind-addr', '--debug', '--help'])
       expect(HELP).toContain(option);
   });
 
@@ -64,6 +68,8 @@ describe('the command line of the demo', () => {
     [['--act', ''], '--act'],
     [['--deadline', '0'], '--deadline'],
     [['--deadline', 'soon'], '--deadline'],
+    [['--debug', '0'], '--debug'],
+    [['--debug', 'soon'], '--debug'],
     [['--json'], '--keep'],
   ])('refuses %j and names %s', (argv, named) => {
     expect(() => parse(argv)).toThrow(UsageError);

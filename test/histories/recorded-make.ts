@@ -124,12 +124,15 @@ export async function record(name: string): Promise<Journal> {
   return { settings, lines: recorder.lines };
 }
 
-/** Writes all of them: over the newest set, or into a new one when a chart's version was raised since. */
-async function recordAll(anyway: boolean): Promise<void> {
-  const fresh = new Map<string, Journal>();
-  for (const name of Object.keys(RECORDINGS)) fresh.set(name, await record(name));
+/** Writes those with these names, or all of them: over the newest set, or into a new one when a chart's version was raised since. */
+async function recordAll(anyway: boolean, names: readonly string[]): Promise<void> {
   const newest = newestSet();
   const former = newest === null ? new Map<string, Journal>() : readSet(newest);
+  const fresh = new Map<string, Journal>();
+  for (const name of new Set([...Object.keys(RECORDINGS), ...names])) {
+    const kept = names.length === 0 || names.includes(name) ? undefined : former.get(name);
+    fresh.set(name, kept ?? (await record(name)));
+  }
   const changed = changedMeanings(
     [...former.values()],
     [...fresh.values()],
@@ -147,4 +150,10 @@ async function recordAll(anyway: boolean): Promise<void> {
   console.log(`${writeSet(set, fresh)} bytes in ${fresh.size} files of test/histories/recorded/${set}`);
 }
 
-if (import.meta.main) await recordAll(process.argv.includes('--anyway'));
+if (import.meta.main) {
+  const words = process.argv.slice(2);
+  await recordAll(
+    words.includes('--anyway'),
+    words.filter((word) => word !== '--anyway'),
+  );
+}

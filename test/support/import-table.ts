@@ -1,5 +1,6 @@
 /**
- * Who may import what, as docs/architecture.md says it. Data, so that a change to the architecture is a change of this file.
+ * Who may import what, as docs/architecture.md says it. Data, so that a change to the architecture is a change of this file:
+ * tools/generate-architecture.ts draws it.
  *
  * `what` lists patterns of what a file may name: a path from the root of the project (`machines/types.ts`), a package with its subpath
  * (`npm:xstate/graph`), or a module of Node (`node:fs`). Of the rules the first whose `files` match a file is the one that holds for it.
@@ -131,6 +132,12 @@ const FIXED: readonly ImportRule[] = [
     files: /^tools\/generate-(diagram|states)[^/]*\.ts$/,
     what: [/^tools\//, /^machines\//, /^npm:/, /^node:/],
     instead: 'It draws the charts: it needs them and xstate, nothing of what runs them.',
+  },
+  {
+    name: 'the generator of the architecture',
+    files: /^tools\/generate-architecture\.ts$/,
+    what: [/^tools\//, /^node:/, /^test\/support\/import-table\.ts$/],
+    instead: 'It draws this table: it needs that, and nothing of what the table is about.',
   },
   {
     name: 'deploy/chart/files/*',
