@@ -267,7 +267,8 @@ export class Invariants implements Observer {
     const writes = this.#options.provider.writes().filter(({ verb, args }) => verb === 'assignRoutedIP' && args[0] === address);
     const sent = nodes.flatMap((node) => writes.findLast(({ args }) => args[1] === node) ?? []);
     const [former, later] = sent.sort((a, b) => a.at - b.at);
-    return !former || !later || !this.#isUnknown(former, later);
+    // What a Job has sent is of another platform to the operator.
+    return former ? later !== undefined && !this.#isUnknown(former, later) : true;
   }
 
   #checkHeard({ actor, events, consumed }: Transition): void {
