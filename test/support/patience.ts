@@ -193,7 +193,8 @@ export class PatienceRules {
   #checkDrain({ before, after }: Transition, { spec }: PoolContext): void {
     if (!before || !after || spec?.drainPolicy !== 'OnCordon' || stateOf(before) !== '{"Stable":"Holding"}') return;
     const [then, is] = [contextOf(before), contextOf(after)];
-    const isLeft = stateOf(after).includes('Unassigned') && is.elected === null && is.holder === then.assigned?.providerID;
+    // A person may want it on no node.
+    const isLeft = !is.parked && stateOf(after).includes('Unassigned') && is.elected === null && is.holder === then.assigned?.providerID;
     // A node that serves its Service no more does not work for a RoutedIP.
     const service = spec.exposes?.service.name ?? null;
     if (isLeft && then.assigned && this.#truth.leavesWhileItWorks(then.assigned.name, service))
