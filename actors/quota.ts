@@ -333,7 +333,7 @@ export class Quota implements Observer {
       const isGranted = this.#granted.get(id) === placeFor(uid, source);
       const standing = isGranted ? 'holds' : isOther ? 'none' : standingOf(context);
       const made = this.#madeFor(context, pool);
-      const looksBack = standing === 'asks' && this.#looksBack(id, pool);
+      const looksBack = (standing === 'asks' || isGranted) && this.#looksBack(id, pool);
       const canReuse = looksBack ? (address: Address) => this.#canServe(context, provider, address) : null;
       keepers.set(id, { owner, uid, source, provider, since: pool.createdAt, standing, made, limits: this.#limitsOf(pool), canReuse });
     }

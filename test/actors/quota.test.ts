@@ -66,6 +66,21 @@ describe('a namespace that may keep two addresses', () => {
     expect(addresses(world)).toEqual([routedIP]);
   });
 
+  test('is served when its class begins to retain while a creation waits after a failure', async ({ open }) => {
+    const world = open(limited(2));
+    prepare(world, ['a'], { routedIPReclaimPolicy: 'Delete', routedIPFirewallName: 'edge' });
+    await world.leader();
+    world.provider.faults.always('findRoutedIPFirewall', { kind: 'refuse', error: 'Unavailable' });
+    const ref = world.setRoutedIP('a');
+    await world.untilReason(ref, 'CreateFailed');
+    // After the third failure it waits for five seconds.
+    await world.clock.advance(4 * SECOND);
+    prepare(world, ['a'], { routedIPReclaimPolicy: 'Retain', routedIPFirewallName: 'edge' });
+    world.provider.faults.clear();
+    await world.stable(ref);
+    expect(made(world)).toBe(1);
+  });
+
   test('has room again by itself once an address was deleted with its RoutedIP', async ({ open }) => {
     const world = open(limited(1));
     prepare(world, ['a', 'b'], { routedIPReclaimPolicy: 'Delete' });
