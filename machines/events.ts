@@ -260,6 +260,8 @@ export interface Claim extends Timed {
   readonly mode: 'open' | 'prune';
   /** The address, when it is confirmed on the node. */
   readonly holds?: Address;
+  /** Nothing of what was claimed for other nodes is needed any more; absent for false. */
+  readonly only?: true;
   readonly exclusive?: boolean;
   /** Jobs drive the firewall; absent for as before. */
   readonly byJobs?: boolean;

@@ -39,8 +39,8 @@ export function onlyKept(held: readonly Pick<Held, 'nodes' | 'ports'>[]): Held {
 }
 
 /** What the claimant has from now on; null for nothing. Only what it was told to be open counts as open. */
-export function heldAfter(before: Held | undefined, { node, ports, mode, exclusive = false }: Claim): Held | null {
-  const kept = mode === 'open' ? (before?.nodes ?? []).filter(({ name }) => name !== node?.name) : [];
+export function heldAfter(before: Held | undefined, { node, ports, mode, exclusive = false, only }: Claim): Held | null {
+  const kept = mode === 'open' ? (before?.nodes ?? []).filter(({ name, onlyKept }) => name !== node?.name && (!only || onlyKept)) : [];
   const nodes = node ? [...kept, node] : kept;
   const open = mode === 'open' ? [...new Set([...(before?.ports ?? []), ...ports])].sort() : ports;
   if (nodes.length === 0 || open.length === 0) return null;

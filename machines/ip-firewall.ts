@@ -98,6 +98,9 @@ function portsToOpen(context: AddressContext, node: string): readonly string[] {
   return had.length > 0 ? had : wanted;
 }
 
+/** Nodes that it was granted before may have been refused one after the other: nothing of that is needed. */
+const isNowhere = ({ known, holder, inDoubtUntil }: AddressContext): boolean => known && holder === null && inDoubtUntil === null;
+
 const claimOn = (context: AddressContext, firewall: ActorId, mode: 'open' | 'prune', leaves: boolean): Effect => {
   const { policy, elected, address } = context;
   const node = leaves ? null : elected;
@@ -108,6 +111,7 @@ const claimOn = (context: AddressContext, firewall: ActorId, mode: 'open' | 'pru
     ports: node ? portsToOpen(context, node.name) : [],
     mode,
     ...(node && confirmedHere(context) && { holds: address }),
+    ...(mode === 'open' && awaitsRules(context) && isNowhere(context) && { only: true as const }),
     ...(policy.exclusive && { exclusive: true }),
     ...(policy.byJobs && { byJobs: true }),
   };
