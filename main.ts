@@ -1,14 +1,14 @@
 import { channel } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
-import { charts } from './actors/catalogue.ts';
+import { charts } from './actors/controllers/chart-registry.ts';
 import type { Log, Probe } from './actors/ports/observers.ts';
-import { OUTCOMES, TIMERS } from './actors/queue-data.ts';
-import { part } from './actors/stopping.ts';
+import { OUTCOMES, TIMERS } from './actors/runtime/queue-data.ts';
+import { part } from './actors/runtime/shutdown.ts';
 import { Supervisor } from './actors/supervisor.ts';
 import { type Environment, type Options, parseCommandLine } from './adapters/cli/options.ts';
-import { connect, identityOf } from './adapters/kubernetes/connection.ts';
-import { loadConfig, ownNamespace } from './adapters/kubernetes/kube-config.ts';
-import { reachable } from './adapters/kubernetes/reachable.ts';
+import { connect, identityOf } from './adapters/kubernetes/client/connection.ts';
+import { loadConfig, ownNamespace } from './adapters/kubernetes/client/kube-config.ts';
+import { reachable } from './adapters/kubernetes/client/reachability.ts';
 import { redisAddress } from './adapters/redis/settings.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { parseBindAddress } from './adapters/telemetry/bind-address.ts';
@@ -32,7 +32,7 @@ import { stopSignal } from './composition/signals.ts';
 import { telemetry } from './composition/telemetry.ts';
 import { traces } from './composition/traces.ts';
 import { vips } from './composition/vips.ts';
-import { VIP_QUEUE } from './machines/vip-service.ts';
+import { VIP_QUEUE } from './machines/vip/decisions.ts';
 
 const VERSION = (
   JSON.parse(readFileSync(new URL(import.meta.url.endsWith('.ts') ? './package.json' : '../package.json', import.meta.url), 'utf8')) as {

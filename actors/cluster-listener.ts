@@ -1,15 +1,15 @@
-import type { ActorId } from '../machines/types.ts';
-import type { Evacuations } from './evacuations.ts';
-import type { Guards } from './guards.ts';
-import type { Leader } from './leader.ts';
-import { actorOf, isRoutedIP } from './object-ids.ts';
-import { policyName } from './policies.ts';
-import { uidOf } from './pool-facts.ts';
-import type { ObservedPools } from './pools.ts';
+import type { ActorId } from '../machines/model/types.ts';
+import { policyName } from './controllers/class-cache.ts';
+import type { Guards } from './controllers/finalizers.ts';
+import { actorOf, isRoutedIP } from './controllers/object-ids.ts';
+import type { ObservedPools } from './controllers/pool-cache.ts';
+import { uidOf } from './controllers/pool-facts.ts';
+import type { Leader } from './leadership/leader.ts';
 import type { ClusterListener, ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
-import type { projector } from './project.ts';
-import type { PolicyProjector } from './project-policies.ts';
+import type { PolicyProjector } from './status/classes.ts';
+import type { Evacuations } from './status/evacuation.ts';
+import type { projector } from './status/projector.ts';
 
 export interface ListenerPorts {
   readonly pools: ObservedPools;

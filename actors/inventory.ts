@@ -1,16 +1,16 @@
-import { type AccountFacts, type Inventory, inventoryOf, type Made } from '../machines/inventory.ts';
-import { isPrivate } from '../machines/provider-key.ts';
-import type { Address, Kept } from '../machines/types.ts';
-import { coalesced } from './coalesced.ts';
-import type { ObservedPools } from './pools.ts';
+import { isPrivate } from '../machines/model/provider-key.ts';
+import type { Address, Kept } from '../machines/model/types.ts';
+import { type AccountFacts, type Inventory, inventoryOf, type Made } from '../machines/status/inventory.ts';
+import type { ObservedPools } from './controllers/pool-cache.ts';
+import type { ProviderLists } from './controllers/provider-sync.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { InventoryWriter } from './ports/inventory.ts';
 import type { LedgerStore } from './ports/ledger.ts';
 import type { Log } from './ports/observers.ts';
-import type { Clock } from './ports.ts';
-import type { ProviderLists } from './provider-lists.ts';
-import { isSameJson } from './same-json.ts';
-import type { Vips } from './vip/vips.ts';
+import type { Clock } from './ports/records.ts';
+import { coalesced } from './runtime/debounce.ts';
+import { isSameJson } from './runtime/same-json.ts';
+import type { Vips } from './vip/controller.ts';
 
 export interface InventoryPorts {
   readonly pools: ObservedPools;

@@ -1,18 +1,18 @@
 import type { ObjectRef } from '../machines/jobs.ts';
-import type { ActorId, Finding } from '../machines/types.ts';
-import { isPool, isRecordSet, isRoutedIP } from './object-ids.ts';
-import type { ObservedPools } from './pools.ts';
+import type { ActorId, Finding } from '../machines/model/types.ts';
+import { isPool, isRecordSet, isRoutedIP } from './controllers/object-ids.ts';
+import type { ObservedPools } from './controllers/pool-cache.ts';
+import type { Terms } from './leadership/terms.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { Log } from './ports/observers.ts';
-import type { Clock } from './ports.ts';
-import type { projector } from './project.ts';
-import { type Notices, unservedProjection } from './project-notices.ts';
-import type { PolicyProjector } from './project-policies.ts';
-import type { Terms } from './terms.ts';
+import type { Clock } from './ports/records.ts';
+import type { PolicyProjector } from './status/classes.ts';
+import { type Notices, unservedProjection } from './status/notices.ts';
+import type { projector } from './status/projector.ts';
+import { Watchdog, type Watched } from './status/watchdog.ts';
 import { troublesIn, whyUnserved } from './unserved.ts';
-import type { Vips } from './vip/vips.ts';
-import { Watchdog, type Watched } from './watchdog.ts';
+import type { Vips } from './vip/controller.ts';
 
 export interface StandingPorts {
   readonly clock: Clock;

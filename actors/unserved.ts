@@ -1,15 +1,15 @@
-import type { PoolContext } from '../machines/pool.ts';
-import { phaseOf, type RecordSetContext } from '../machines/record-set.ts';
-import type { ActorId, Finding } from '../machines/types.ts';
-import type { Cell, Work } from './cell.ts';
-import { cellOf } from './charts.ts';
-import { SERVER_ERROR } from './errors.ts';
-import type { Leader } from './leader.ts';
-import { isPool, isRecordSet, isRoutedIP } from './object-ids.ts';
+import { phaseOf, type RecordSetContext } from '../machines/dns/record-set.ts';
+import type { ActorId, Finding } from '../machines/model/types.ts';
+import type { PoolContext } from '../machines/pool/context.ts';
+import { isPool, isRecordSet, isRoutedIP } from './controllers/object-ids.ts';
+import { poolView, stateOf, waitsIn } from './controllers/record-view.ts';
+import type { Leader } from './leadership/leader.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
-import { isUnknown } from './project-notices.ts';
-import { poolView, stateOf, waitsIn } from './view.ts';
-import type { Watched } from './watchdog.ts';
+import { SERVER_ERROR } from './ports/errors.ts';
+import type { Cell, Work } from './runtime/cell.ts';
+import { cellOf } from './runtime/charts.ts';
+import { isUnknown } from './status/notices.ts';
+import type { Watched } from './status/watchdog.ts';
 
 /** A turn that takes longer keeps its object from being served, ms. */
 const LATE_MS = 2_000;

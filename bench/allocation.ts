@@ -1,5 +1,5 @@
 import { Allocator } from '../actors/vip/allocator.ts';
-import { parseGroup } from '../machines/segment.ts';
+import { parseGroup } from '../machines/vip/ip-group.ts';
 import type { Figure } from './figures.ts';
 import type { Measured, Plan } from './scenario.ts';
 

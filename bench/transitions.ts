@@ -1,9 +1,9 @@
-import { charts } from '../actors/catalogue.ts';
-import type { Chart, StoredSnapshot } from '../actors/charts.ts';
-import { DEFAULT_SETTINGS } from '../actors/settings.ts';
-import { begin, type MachineEvent, step } from '../actors/step.ts';
-import type { AddressInput } from '../machines/ip-context.ts';
-import type { Address, NodeRef, ProviderID } from '../machines/types.ts';
+import { charts } from '../actors/controllers/chart-registry.ts';
+import { DEFAULT_SETTINGS } from '../actors/ports/settings.ts';
+import type { Chart, StoredSnapshot } from '../actors/runtime/charts.ts';
+import { begin, type MachineEvent, step } from '../actors/runtime/step.ts';
+import type { AddressInput } from '../machines/address/context.ts';
+import type { Address, NodeRef, ProviderID } from '../machines/model/types.ts';
 import type { Measured, Plan } from './scenario.ts';
 
 const POOL = 'pool/default/ingress';

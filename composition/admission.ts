@@ -1,16 +1,16 @@
 import type { Log } from '../actors/ports/observers.ts';
-import type { Clock } from '../actors/ports.ts';
+import type { Clock } from '../actors/ports/records.ts';
 import { type AdmissionMode, type AdmissionWish, modeOf, namesOf, type PoliciesInCluster } from '../adapters/admission/mode.ts';
 import { CONFIGURATION, IP_PATH, SECRET, VIRTUAL_IP_PATH } from '../adapters/admission/names.ts';
 import type { Options } from '../adapters/cli/options.ts';
-import { isPolicyBound, servesPolicies } from '../adapters/kubernetes/admission-policies.ts';
-import type { Connection } from '../adapters/kubernetes/connection.ts';
-import type { KeptConfig } from '../adapters/kubernetes/kube-config.ts';
-import { ownUser } from '../adapters/kubernetes/own-user.ts';
-import { certificateSecret, webhookConfiguration } from '../adapters/kubernetes/webhook-registration.ts';
+import type { Connection } from '../adapters/kubernetes/client/connection.ts';
+import type { KeptConfig } from '../adapters/kubernetes/client/kube-config.ts';
+import { ownUser } from '../adapters/kubernetes/client/own-user.ts';
+import { isPolicyBound, servesPolicies } from '../adapters/kubernetes/writer/admission-policies.ts';
+import { certificateSecret, webhookConfiguration } from '../adapters/kubernetes/writer/webhook-registration.ts';
 import { parseBindAddress } from '../adapters/telemetry/bind-address.ts';
 import type { Redaction } from '../adapters/telemetry/redaction.ts';
-import { admitIP, admitVirtualIP } from '../machines/vip-admission.ts';
+import { admitIP, admitVirtualIP } from '../machines/migration/admission.ts';
 import { untilAnswered } from './until-answered.ts';
 
 /** The policies of deploy/vip-admission-policies.yaml; the other one concerns VirtualIPs, which need not be there. */

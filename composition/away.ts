@@ -1,5 +1,5 @@
-import { type Switch, switching } from '../actors/away.ts';
 import type { Budget, BudgetReading } from '../actors/ports/budget.ts';
+import { type Switch, switching } from '../actors/runtime/store-failover.ts';
 import type { JobParts } from './jobs.ts';
 import { type MemoryContext, memory } from './memory.ts';
 

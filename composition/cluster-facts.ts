@@ -1,12 +1,12 @@
-import { type SeenSlice, trimEndpoints, trimSlice } from '../adapters/kubernetes/endpoint-slices.ts';
-import { intern } from '../adapters/kubernetes/intern.ts';
-import { backendOf, endpointsIn, observedService } from '../adapters/kubernetes/services.ts';
-import { keyOf, type Trimmed, trimNode } from '../adapters/kubernetes/trim.ts';
-import { type SeenPod, trimPod } from '../adapters/kubernetes/trim-pod.ts';
-import { trimService } from '../adapters/kubernetes/trim-service.ts';
-import { reservedIPOf, vipServiceOf } from '../adapters/kubernetes/trim-vip.ts';
+import { type SeenSlice, trimEndpoints, trimSlice } from '../adapters/kubernetes/cache/endpoint-slices.ts';
+import { intern } from '../adapters/kubernetes/cache/intern.ts';
+import { keyOf, type Trimmed, trimNode } from '../adapters/kubernetes/cache/trim.ts';
+import { type SeenPod, trimPod } from '../adapters/kubernetes/cache/trim-pod.ts';
+import { trimService } from '../adapters/kubernetes/cache/trim-service.ts';
+import { reservedIPOf, vipServiceOf } from '../adapters/kubernetes/cache/trim-vip.ts';
+import { backendOf, endpointsIn, observedService } from '../adapters/kubernetes/source/services.ts';
 import { API_VERSION, type ClusterRoutedIPClass, PLURAL } from '../crds/generated/clusterroutedipclass.ts';
-import type { ObservedPod } from '../machines/types.ts';
+import type { ObservedPod } from '../machines/model/types.ts';
 import type { ClusterAPI, ClusterFacts } from '../plugin/ports.ts';
 
 const REVIEWS = 'authentication.k8s.io/v1';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addGenerateSecret } from '../adapters/cli/generate-secret.ts';
 import { addMigrate } from '../adapters/cli/migrate.ts';
 import { addProbe } from '../adapters/cli/probe.ts';
-import { type Identity, identityOf } from '../adapters/kubernetes/connection.ts';
+import { type Identity, identityOf } from '../adapters/kubernetes/client/connection.ts';
 import { generateSecret } from './generate-secret.ts';
 import { migrateGSM } from './migrate-gsm.ts';
 import { probe } from './probe.ts';

@@ -1,14 +1,14 @@
 import type { ProviderDirectory, SecretRef } from '../actors/ports/directory.ts';
-import type { Clock } from '../actors/ports.ts';
+import type { Clock } from '../actors/ports/records.ts';
 import { Accounts } from '../adapters/accounts/directory.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';
-import type { Connection } from '../adapters/kubernetes/connection.ts';
-import { kubernetesJobDriver } from '../adapters/kubernetes/job-driver.ts';
-import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
-import { KubernetesSecrets } from '../adapters/kubernetes/secrets.ts';
+import { TIMINGS } from '../adapters/kubernetes/cache/reflector.ts';
+import type { Connection } from '../adapters/kubernetes/client/connection.ts';
+import { kubernetesJobDriver } from '../adapters/kubernetes/jobs/driver.ts';
+import { KubernetesSecrets } from '../adapters/kubernetes/source/secrets.ts';
 import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
 import type { Redaction } from '../adapters/telemetry/redaction.ts';
-import { cloudOf } from '../machines/provider-key.ts';
+import { cloudOf } from '../machines/model/provider-key.ts';
 import { type RegistryContext, registry } from './providers.ts';
 
 export interface DirectoryContext extends RegistryContext {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { Unreachable } from '../actors/errors.ts';
+import { Unreachable } from '../actors/ports/errors.ts';
 import type { GenerateSecret } from '../adapters/cli/generate-secret.ts';
-import { connect, type Identity } from '../adapters/kubernetes/connection.ts';
-import { ensureSecret } from '../adapters/kubernetes/generated-secret.ts';
-import { loadConfig, ownNamespace } from '../adapters/kubernetes/kube-config.ts';
+import { connect, type Identity } from '../adapters/kubernetes/client/connection.ts';
+import { loadConfig, ownNamespace } from '../adapters/kubernetes/client/kube-config.ts';
+import { ensureSecret } from '../adapters/kubernetes/writer/generated-secret.ts';
 import { systemClock } from '../adapters/system/clock.ts';
 import type { Terminal } from './terminal.ts';
 import { untilAnswered } from './until-answered.ts';

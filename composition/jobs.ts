@@ -1,10 +1,10 @@
-import type { Switch } from '../actors/away.ts';
 import type { Budget, BudgetReading } from '../actors/ports/budget.ts';
 import type { Queues } from '../actors/ports/queues.ts';
-import type { RecordStore } from '../actors/ports.ts';
+import type { RecordStore } from '../actors/ports/records.ts';
+import type { Switch } from '../actors/runtime/store-failover.ts';
 import type { BullQueues } from '../adapters/bullmq/queues.ts';
 import type { Options } from '../adapters/cli/options.ts';
-import type { Connection } from '../adapters/kubernetes/connection.ts';
+import type { Connection } from '../adapters/kubernetes/client/connection.ts';
 import { memoryStore } from '../adapters/memory/store.ts';
 import type { RedisBudgetOptions } from '../adapters/redis/budget.ts';
 import type { RedisAddress } from '../adapters/redis/client.ts';

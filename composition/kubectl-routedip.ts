@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError, isConflict, isForbidden, isNotFound } from '../adapters/kubernetes/api-error.ts';
-import { type Connection, connect, identityOf, MERGE_PATCH } from '../adapters/kubernetes/connection.ts';
-import { loadConfig, ownNamespace } from '../adapters/kubernetes/kube-config.ts';
+import { ApiError, isConflict, isForbidden, isNotFound } from '../adapters/kubernetes/client/api-error.ts';
+import { type Connection, connect, identityOf, MERGE_PATCH } from '../adapters/kubernetes/client/connection.ts';
+import { loadConfig, ownNamespace } from '../adapters/kubernetes/client/kube-config.ts';
 import { parsePlugin } from '../plugin/command-line.ts';
 import { Changed, type ClusterAPI, Refused } from '../plugin/ports.ts';
 import { printable } from '../plugin/printable.ts';

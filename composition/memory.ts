@@ -1,5 +1,5 @@
 import type { Log } from '../actors/ports/observers.ts';
-import type { Clock } from '../actors/ports.ts';
+import type { Clock } from '../actors/ports/records.ts';
 import { type MemoryBudget, memoryBudget } from '../adapters/memory/budget.ts';
 import { memoryQueues } from '../adapters/memory/queues.ts';
 import { memoryStore } from '../adapters/memory/store.ts';

@@ -1,8 +1,8 @@
 import type { Log } from '../actors/ports/observers.ts';
-import type { Clock } from '../actors/ports.ts';
+import type { Clock } from '../actors/ports/records.ts';
 import type { Options } from '../adapters/cli/options.ts';
-import type { Connection } from '../adapters/kubernetes/connection.ts';
-import { tokenAccess } from '../adapters/kubernetes/token-access.ts';
+import type { Connection } from '../adapters/kubernetes/client/connection.ts';
+import { tokenAccess } from '../adapters/kubernetes/client/token-access.ts';
 import type { startTelemetryServer } from '../adapters/telemetry/server.ts';
 
 type Gate = Pick<Parameters<typeof startTelemetryServer>[0], 'gate'>;

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { MigrateGSM } from '../adapters/cli/migrate.ts';
-import { connect, type Identity } from '../adapters/kubernetes/connection.ts';
-import { loadConfig } from '../adapters/kubernetes/kube-config.ts';
-import { KubernetesMigrationWriter } from '../adapters/kubernetes/migration-writer.ts';
-import { ipGroupsOf, type SegmentObject } from '../machines/gsm.ts';
+import { connect, type Identity } from '../adapters/kubernetes/client/connection.ts';
+import { loadConfig } from '../adapters/kubernetes/client/kube-config.ts';
+import { KubernetesMigrationWriter } from '../adapters/kubernetes/writer/migration-writer.ts';
+import { ipGroupsOf, type SegmentObject } from '../machines/migration/group-segment-mapping.ts';
 import type { Terminal } from './terminal.ts';
 
 const KIND = 'GroupSegmentMapping';

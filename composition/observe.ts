@@ -1,15 +1,15 @@
 import { hostname } from 'node:os';
+import { withheldIn } from '../actors/jobs/withheld.ts';
 import type { ClusterSource } from '../actors/ports/cluster.ts';
 import type { Log } from '../actors/ports/observers.ts';
 import type { Provider } from '../actors/ports/provider.ts';
-import { withheldIn } from '../actors/withheld.ts';
 import type { Options } from '../adapters/cli/options.ts';
-import { messageOf } from '../adapters/kubernetes/api-error.ts';
-import type { Connection } from '../adapters/kubernetes/connection.ts';
-import { readOnly, showObserveOnly } from '../adapters/kubernetes/read-only.ts';
+import { messageOf } from '../adapters/kubernetes/client/api-error.ts';
+import type { Connection } from '../adapters/kubernetes/client/connection.ts';
+import { readOnly, showObserveOnly } from '../adapters/kubernetes/client/read-only.ts';
 import { byName, type Shadow, shadowOf } from '../adapters/shadow/provider.ts';
 import { guardedSource } from '../adapters/shadow/source.ts';
-import type { Difference } from '../machines/types.ts';
+import type { Difference } from '../machines/model/types.ts';
 import type { Parts } from './readiness.ts';
 
 const OBSERVES = 'only observes: nothing is changed at any provider or in the cluster';

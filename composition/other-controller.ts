@@ -1,5 +1,5 @@
-import { isForbidden, messageOf } from '../adapters/kubernetes/api-error.ts';
-import { cloudOfNodes } from '../adapters/kubernetes/cloud-nodes.ts';
+import { cloudOfNodes } from '../adapters/kubernetes/cache/cloud-nodes.ts';
+import { isForbidden, messageOf } from '../adapters/kubernetes/client/api-error.ts';
 import type { AdmissionContext } from './admission.ts';
 import { untilAnswered } from './until-answered.ts';
 

@@ -1,5 +1,5 @@
 import type { Queues } from '../actors/ports/queues.ts';
-import { labelOf } from '../machines/provider-key.ts';
+import { labelOf } from '../machines/model/provider-key.ts';
 
 type Counts = Readonly<Record<string, number>>;
 

@@ -1,7 +1,7 @@
 import type { Supervisor } from '../actors/supervisor.ts';
-import type { ReachableConnection } from '../adapters/kubernetes/reachable.ts';
-import type { KubernetesSource } from '../adapters/kubernetes/source.ts';
-import type { KubernetesWriter } from '../adapters/kubernetes/writer.ts';
+import type { ReachableConnection } from '../adapters/kubernetes/client/reachability.ts';
+import type { KubernetesSource } from '../adapters/kubernetes/source/source.ts';
+import type { KubernetesWriter } from '../adapters/kubernetes/writer/writer.ts';
 import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
 import type { Check } from '../adapters/telemetry/server.ts';
 import type { VipParts } from './vips.ts';

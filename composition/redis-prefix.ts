@@ -1,7 +1,7 @@
 import type { Log } from '../actors/ports/observers.ts';
-import type { Clock } from '../actors/ports.ts';
-import type { Connection } from '../adapters/kubernetes/connection.ts';
-import { clusterUid } from '../adapters/kubernetes/identity.ts';
+import type { Clock } from '../actors/ports/records.ts';
+import type { Connection } from '../adapters/kubernetes/client/connection.ts';
+import { clusterUid } from '../adapters/kubernetes/client/identity.ts';
 import { untilAnswered } from './until-answered.ts';
 
 export interface Waiting {

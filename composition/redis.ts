@@ -1,5 +1,5 @@
 import type { Log } from '../actors/ports/observers.ts';
-import type { Clock } from '../actors/ports.ts';
+import type { Clock } from '../actors/ports/records.ts';
 import { bullQueues } from '../adapters/bullmq/queues.ts';
 import { redisBudget } from '../adapters/redis/budget.ts';
 import { patientClient, type RedisAddress } from '../adapters/redis/client.ts';

@@ -1,4 +1,4 @@
-import { DEFAULT_SETTINGS, type Settings } from '../actors/settings.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../actors/ports/settings.ts';
 import type { Options } from '../adapters/cli/options.ts';
 
 /** What the runtime goes by: what the command line asks for, and defaults for the rest. */

@@ -1,7 +1,7 @@
-import { figures } from '../actors/figures.ts';
-import { moveLog } from '../actors/move-log.ts';
 import type { Log, Observer } from '../actors/ports/observers.ts';
-import type { Clock } from '../actors/ports.ts';
+import type { Clock } from '../actors/ports/records.ts';
+import { figures } from '../actors/status/metrics.ts';
+import { moveLog } from '../actors/status/move-log.ts';
 import { createMetrics, type Metrics } from '../adapters/telemetry/metrics.ts';
 import type { Parts } from './readiness.ts';
 

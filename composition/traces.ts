@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
-import { moveSteps } from '../actors/move-log.ts';
 import type { PoolProjection } from '../actors/ports/cluster.ts';
 import type { Observer } from '../actors/ports/observers.ts';
 import type { Queues } from '../actors/ports/queues.ts';
-import type { Clock } from '../actors/ports.ts';
+import type { Clock } from '../actors/ports/records.ts';
+import { moveSteps } from '../actors/status/move-log.ts';
 
 export interface Traces {
   readonly observers: readonly Observer[];

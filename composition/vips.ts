@@ -1,14 +1,14 @@
 import type { LegacyKinds, VirtualIPSource } from '../actors/ports/migration.ts';
 import type { VipSource } from '../actors/ports/vip.ts';
 import { CONTROLLERS, type Options } from '../adapters/cli/options.ts';
-import { messageOf } from '../adapters/kubernetes/api-error.ts';
-import { KubernetesMigrationWriter } from '../adapters/kubernetes/migration-writer.ts';
-import { OtherLease, whileHeld } from '../adapters/kubernetes/other-lease.ts';
-import { type Surroundings, TIMINGS } from '../adapters/kubernetes/reflector.ts';
-import { withRefusals } from '../adapters/kubernetes/refusals.ts';
-import { KubernetesVipSource } from '../adapters/kubernetes/vip-source.ts';
-import { KubernetesVipWriter } from '../adapters/kubernetes/vip-writer.ts';
-import { KubernetesVirtualIPSource } from '../adapters/kubernetes/virtual-ip-source.ts';
+import { type Surroundings, TIMINGS } from '../adapters/kubernetes/cache/reflector.ts';
+import { messageOf } from '../adapters/kubernetes/client/api-error.ts';
+import { withRefusals } from '../adapters/kubernetes/client/forbidden.ts';
+import { OtherLease, whileHeld } from '../adapters/kubernetes/election/foreign-lease.ts';
+import { KubernetesVipSource } from '../adapters/kubernetes/source/vip-source.ts';
+import { KubernetesVirtualIPSource } from '../adapters/kubernetes/source/virtual-ip-source.ts';
+import { KubernetesMigrationWriter } from '../adapters/kubernetes/writer/migration-writer.ts';
+import { KubernetesVipWriter } from '../adapters/kubernetes/writer/vip-writer.ts';
 import { type Admission, type AdmissionContext, startAdmission } from './admission.ts';
 import { otherController } from './other-controller.ts';
 

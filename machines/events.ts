@@ -1,10 +1,5 @@
-import type { Adoption } from './adoption.ts';
-import type { Records, RecordTarget } from './dns.ts';
-import type { GroupRefusal } from './group-address.ts';
 import type { FirewallFound, RoutedIPSubject } from './jobs.ts';
-import type { Marks } from './marks.ts';
-import type { CredentialsRefusal } from './operator-credentials.ts';
-import type { Room } from './pool.ts';
+import type { Records, RecordTarget } from './model/dns.ts';
 import type {
   ActorId,
   Address,
@@ -17,9 +12,14 @@ import type {
   ObservedService,
   Place,
   ProviderID,
-} from './types.ts';
-import type { ProviderRegistry } from './validate.ts';
-import type { GroupOffer } from './vip.ts';
+} from './model/types.ts';
+import type { Adoption } from './pool/adoption.ts';
+import type { Marks } from './pool/annotations.ts';
+import type { Room } from './pool/context.ts';
+import type { GroupRefusal } from './pool/ip-group-offer.ts';
+import type { CredentialsRefusal } from './spec/operator-credentials.ts';
+import type { ProviderRegistry } from './spec/pool.ts';
+import type { GroupOffer } from './vip/objects.ts';
 
 /** Every event bears the time at which the runtime took it, ms since the epoch: charts have no clock. */
 interface Timed {

@@ -1,7 +1,7 @@
-import type { Records } from './dns.ts';
-import type { ActorId, Address, Family, JobFailure, NodeRef, ObservedAddress, PortClaim, ProviderID } from './types.ts';
-import type { GroupOffer, ReservedIP } from './vip.ts';
-import type { MigrationJobName, MigrationJobs } from './virtual-ip-migration-jobs.ts';
+import type { MigrationJobName, MigrationJobs } from './migration/jobs.ts';
+import type { Records } from './model/dns.ts';
+import type { ActorId, Address, Family, JobFailure, NodeRef, ObservedAddress, PortClaim, ProviderID } from './model/types.ts';
+import type { GroupOffer, ReservedIP } from './vip/objects.ts';
 
 /** The durable jobs that charts may invoke, by name: what each is given and what it answers.
  *  A job is one try; its bodies are in actors/jobs/. Everything here survives JSON. */

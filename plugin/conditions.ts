@@ -1,4 +1,4 @@
-import { PAUSED } from '../machines/marks.ts';
+import { PAUSED } from '../machines/pool/annotations.ts';
 import type { Next } from './row.ts';
 
 /** A condition as every kind of ours has it. */

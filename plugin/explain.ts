@@ -1,4 +1,4 @@
-import type { JournalEntry } from '../actors/ports.ts';
+import type { JournalEntry } from '../actors/ports/records.ts';
 import { type Candidate, candidatesOf } from './candidates.ts';
 import { journalText, readJournal } from './journal.ts';
 import { type Gathered, gather, type Objects } from './objects.ts';

@@ -1,4 +1,4 @@
-import { type Account, type Holding, INVENTORY_KEY, INVENTORY_NAME, type Inventory, type Totals } from '../machines/inventory.ts';
+import { type Account, type Holding, INVENTORY_KEY, INVENTORY_NAME, type Inventory, type Totals } from '../machines/status/inventory.ts';
 import { EXIT, type ExitCode, Refused, type Session } from './ports.ts';
 import { age, data, table } from './table.ts';
 

@@ -1,9 +1,9 @@
-import { charts } from '../actors/catalogue.ts';
-import type { Chart } from '../actors/charts.ts';
-import { remembered } from '../actors/journal.ts';
-import type { JournalEntry } from '../actors/ports.ts';
-import { DEFAULT_SETTINGS } from '../actors/settings.ts';
-import { fits, type Step, step } from '../actors/step.ts';
+import { charts } from '../actors/controllers/chart-registry.ts';
+import type { JournalEntry } from '../actors/ports/records.ts';
+import { DEFAULT_SETTINGS } from '../actors/ports/settings.ts';
+import type { Chart } from '../actors/runtime/charts.ts';
+import { remembered } from '../actors/runtime/journal.ts';
+import { fits, type Step, step } from '../actors/runtime/step.ts';
 import { gather } from './objects.ts';
 import { type Owner, ownersOf, ownerText } from './owners.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';

@@ -1,5 +1,5 @@
 import { parseAllDocuments } from 'yaml';
-import type { Json } from '../actors/ports.ts';
+import type { Json } from '../actors/ports/records.ts';
 import * as classes from '../crds/generated/clusterroutedipclass.ts';
 import * as pools from '../crds/generated/floatingippool.ts';
 import * as ipGroups from '../crds/generated/ipgroup.ts';

@@ -1,7 +1,7 @@
 import * as pools from '../crds/generated/floatingippool.ts';
 import * as routedIPs from '../crds/generated/routedip.ts';
-import { PAUSED } from '../machines/marks.ts';
-import { EVACUATE, MOVE_TO, UNASSIGNED } from '../machines/types.ts';
+import { EVACUATE, MOVE_TO, UNASSIGNED } from '../machines/model/types.ts';
+import { PAUSED } from '../machines/pool/annotations.ts';
 import { gather } from './objects.ts';
 import { type Owner, ownersOf, ownerText } from './owners.ts';
 import { Changed, EXIT, type ExitCode, Refused, type Session } from './ports.ts';

@@ -1,6 +1,6 @@
 import * as routedIPs from '../crds/generated/routedip.ts';
-import { serviceOf } from '../machines/service.ts';
-import type { ObservedService } from '../machines/types.ts';
+import { serviceOf } from '../machines/model/service-ref.ts';
+import type { ObservedService } from '../machines/model/types.ts';
 import { fields, text } from './fields.ts';
 import { SERVICE } from './manifest.ts';
 import { called, type Scene, type Wish } from './stage.ts';

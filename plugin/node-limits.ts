@@ -1,6 +1,6 @@
-import { familyOf } from '../machines/address.ts';
-import { cloudOf, isOfJobs } from '../machines/provider-key.ts';
-import type { Address } from '../machines/types.ts';
+import { familyOf } from '../machines/model/address.ts';
+import { cloudOf, isOfJobs } from '../machines/model/provider-key.ts';
+import type { Address } from '../machines/model/types.ts';
 import type { Objects } from './objects.ts';
 import { type Owner, ownerText } from './owners.ts';
 

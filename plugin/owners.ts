@@ -1,6 +1,6 @@
 import type { FloatingIPPool } from '../crds/generated/floatingippool.ts';
 import type { RoutedIP } from '../crds/generated/routedip.ts';
-import type { ActorId } from '../machines/types.ts';
+import type { ActorId } from '../machines/model/types.ts';
 import type { Objects } from './objects.ts';
 
 /** An object that has an address, or lists it, and the actor that runs the address for it. */

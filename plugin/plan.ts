@@ -1,6 +1,6 @@
 import * as ipGroups from '../crds/generated/ipgroup.ts';
-import { parseGroup } from '../machines/segment.ts';
-import type { Difference } from '../machines/types.ts';
+import type { Difference } from '../machines/model/types.ts';
+import { parseGroup } from '../machines/vip/ip-group.ts';
 import { fields, text } from './fields.ts';
 import { journalPath } from './journal.ts';
 import { changesIn, SERVICE } from './manifest.ts';

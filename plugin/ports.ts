@@ -1,6 +1,6 @@
 import type { ClusterRoutedIPClass } from '../crds/generated/clusterroutedipclass.ts';
-import type { ObservedNode, ObservedPod, ObservedService } from '../machines/types.ts';
-import type { ReservedIP, VipService } from '../machines/vip.ts';
+import type { ObservedNode, ObservedPod, ObservedService } from '../machines/model/types.ts';
+import type { ReservedIP, VipService } from '../machines/vip/objects.ts';
 
 /** The API server as the commands use it. Errors are told to the user as they come. */
 export interface ClusterAPI {

@@ -1,9 +1,9 @@
-import type { Json } from '../actors/ports.ts';
+import type { Json } from '../actors/ports/records.ts';
 import * as ipGroups from '../crds/generated/ipgroup.ts';
 import * as routedIPs from '../crds/generated/routedip.ts';
-import { parseAddress } from '../machines/address.ts';
-import { serviceOf } from '../machines/service.ts';
-import type { ObservedNode, ObservedService, ProviderID } from '../machines/types.ts';
+import { parseAddress } from '../machines/model/address.ts';
+import { serviceOf } from '../machines/model/service-ref.ts';
+import type { ObservedNode, ObservedService, ProviderID } from '../machines/model/types.ts';
 import { fields, text } from './fields.ts';
 import { type Change, isPolicy, ownAnnotations, POLICIES, POOLS, SERVICE } from './manifest.ts';
 import type { Session } from './ports.ts';

@@ -1,11 +1,11 @@
 import type { PoolObject } from '../actors/ports/cluster.ts';
-import type { Clock, Json } from '../actors/ports.ts';
+import type { Clock, Json } from '../actors/ports/records.ts';
 import { memoryVipCluster } from '../adapters/memory/vip-cluster.ts';
 import type { ProcessVips } from '../adapters/memory/vip-process.ts';
 import * as ipGroups from '../crds/generated/ipgroup.ts';
 import * as routedIPs from '../crds/generated/routedip.ts';
-import { asOwner, type ReservedIP, VIP_FINALIZER, type VipService } from '../machines/vip.ts';
-import { MIGRATING_ANNOTATION } from '../machines/virtual-ip.ts';
+import { asOwner, type ReservedIP, VIP_FINALIZER, type VipService } from '../machines/vip/objects.ts';
+import { MIGRATING_ANNOTATION } from '../machines/vip/virtualip.ts';
 import { SERVICE } from './manifest.ts';
 import { keyOf, type VipScene, type Wish } from './stage.ts';
 

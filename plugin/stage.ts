@@ -1,6 +1,6 @@
-import type { Json } from '../actors/ports.ts';
-import type { DNSZone, ObservedAddress, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../machines/types.ts';
-import type { ReservedIP, VipService } from '../machines/vip.ts';
+import type { Json } from '../actors/ports/records.ts';
+import type { DNSZone, ObservedAddress, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../machines/model/types.ts';
+import type { ReservedIP, VipService } from '../machines/vip/objects.ts';
 
 /** An object of a kind that the operator looks after, or goes by. */
 export interface Wish {

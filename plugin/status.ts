@@ -8,7 +8,7 @@ import {
   GROUP_LABEL,
   OWNER_ANNOTATION,
   ROUTED_IP_LABEL,
-} from '../machines/vip.ts';
+} from '../machines/vip/objects.ts';
 import { conditionOf, joined, mentions, reasonOf, stateless, troubleOf, unseen, wrongWith } from './conditions.ts';
 import { gather, type Objects, type ServiceObject } from './objects.ts';
 import { poolRows } from './pool-rows.ts';

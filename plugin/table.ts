@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { visible } from '../machines/visible.ts';
+import { visible } from '../machines/model/visible.ts';
 import type { Session } from './ports.ts';
 
 const GAP = '   ';

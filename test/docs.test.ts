@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LOG_KEYS } from '../actors/ports/observers.ts';
-import { failureReason } from '../machines/failure.ts';
-import * as recordSetReasons from '../machines/record-set-reasons.ts';
-import type { ErrorKind } from '../machines/types.ts';
+import { failureReason } from '../machines/model/failure.ts';
+import type { ErrorKind } from '../machines/model/types.ts';
+import * as recordSetReasons from '../machines/status/record-set-reasons.ts';
 import { configurationPage, entriesOf, withSections } from '../tools/generate-docs.ts';
 import { staleFiles } from '../tools/generated-files.ts';
 import { filesOf } from './support/files.ts';
@@ -126,29 +126,29 @@ describe('docs/conditions.md', () => {
     ...Object.keys(KINDS).map((kind) => failureReason({ kind: kind as ErrorKind })),
     ...Object.values(recordSetReasons).filter((reason) => typeof reason === 'string'),
     ...[
-      'machines/status.ts',
-      'machines/adoption.ts',
-      'machines/node-status.ts',
-      'machines/marks-status.ts',
-      'machines/acquire.ts',
-      'actors/project-events.ts',
-      'adapters/kubernetes/write-trouble.ts',
-      'machines/routed-ip-status.ts',
-      'machines/routed-ip-events.ts',
-      'machines/group-address.ts',
-      'machines/virtual-ip-status.ts',
-      'machines/exposing.ts',
-      'machines/exposure.ts',
-      'machines/fields.ts',
-      'machines/operator-credentials.ts',
-      'machines/service-ports.ts',
-      'machines/policy.ts',
-      'machines/quota.ts',
-      'actors/quota.ts',
-      'actors/policies.ts',
-      'actors/project-policies.ts',
-      'actors/ailment.ts',
-      'actors/errors.ts',
+      'machines/status/pool.ts',
+      'machines/pool/adoption.ts',
+      'machines/status/nodes.ts',
+      'machines/status/annotations.ts',
+      'machines/pool/provisioning.ts',
+      'actors/status/events.ts',
+      'adapters/kubernetes/writer/write-trouble.ts',
+      'machines/status/routedip.ts',
+      'machines/status/routedip-events.ts',
+      'machines/pool/ip-group-offer.ts',
+      'machines/status/virtual-ip.ts',
+      'machines/pool/service-observed.ts',
+      'machines/spec/routedip.ts',
+      'machines/model/parse.ts',
+      'machines/spec/operator-credentials.ts',
+      'machines/pool/service-ports.ts',
+      'machines/spec/class.ts',
+      'machines/pool/quota.ts',
+      'actors/controllers/quota.ts',
+      'actors/controllers/class-cache.ts',
+      'actors/status/classes.ts',
+      'actors/runtime/ailment.ts',
+      'actors/ports/errors.ts',
       'actors/standing.ts',
       'actors/jobs/vacate.ts',
       'actors/unserved.ts',
@@ -161,9 +161,9 @@ describe('docs/conditions.md', () => {
     ),
     // With which the definitions begin a status.
     ...[...read('crds/floatingippools.yaml').matchAll(/^ +reason: (\w+)$/gm)].map(([, name]) => name ?? ''),
-    ...[...read('machines/routed-ip-events.ts').matchAll(/warning\('(\w+)'/g)].map(([, name]) => name ?? ''),
-    ...[...read('machines/exposure.ts').matchAll(/new Refusal\('(\w+)'/g)].map(([, name]) => name ?? ''),
-    ...[...(/readonly reason\?:(.*?)\n}/s.exec(read('machines/types.ts'))?.[1] ?? '').matchAll(/\| '(\w+)'/g)].map(
+    ...[...read('machines/status/routedip-events.ts').matchAll(/warning\('(\w+)'/g)].map(([, name]) => name ?? ''),
+    ...[...read('machines/spec/routedip.ts').matchAll(/new Refusal\('(\w+)'/g)].map(([, name]) => name ?? ''),
+    ...[...(/readonly reason\?:(.*?)\n}/s.exec(read('machines/model/types.ts'))?.[1] ?? '').matchAll(/\| '(\w+)'/g)].map(
       ([, name]) => name ?? '',
     ),
   ]);

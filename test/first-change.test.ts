@@ -26,7 +26,7 @@ describe('docs/your-first-change.md', () => {
     expect(added(lines).length).toBeGreaterThan(0);
   });
 
-  test('adds a state that is not there', () => expect(read('machines/ip.machine.ts')).not.toContain('Pausing:'));
+  test('adds a state that is not there', () => expect(read('machines/address/address.machine.ts')).not.toContain('Pausing:'));
 
   test('names tests by what they are called', () => {
     const named = [

@@ -12,10 +12,10 @@ const reachedBy = (...paths: string[]): readonly string[] => countsAsChanged(pat
 
 describe('npm test -- --changed', () => {
   test.each([
-    ['what starts the operator, when a chart changes', 'machines/ip.machine.ts', 'test/support/operator.ts'],
+    ['what starts the operator, when a chart changes', 'machines/address/address.machine.ts', 'test/support/operator.ts'],
     ['what starts the plugin, when one of its commands changes', 'plugin/program.ts', 'test/support/plugin.ts'],
     ['the test of a page, when that changes', 'docs/conditions.md', 'test/docs.test.ts'],
-    ['the test of every chart in a folder', 'machines/ip.machine.ts', 'test/diagram.test.ts'],
+    ['the test of every chart in a folder', 'machines/address/address.machine.ts', 'test/diagram.test.ts'],
     ['the test of a manifest', 'deploy/rbac.yaml', 'test/cluster/least-privilege.test.ts'],
     ['the test that starts a program of tools/', 'tools/setup.mjs', 'test/toolchain-setup.test.ts'],
     ['the same, when something changes that the program imports', 'tools/redis.mjs', 'test/toolchain-setup.test.ts'],
@@ -37,7 +37,9 @@ describe('npm test -- --changed', () => {
       'tools/bundle.ts',
     ];
     expect(
-      reachedBy('machines/ip.ts', 'crds/floatingippools.yaml', 'simulator/kubernetes/api.ts').filter((path) => before.includes(path)),
+      reachedBy('machines/address/decisions.ts', 'crds/floatingippools.yaml', 'simulator/kubernetes/api.ts').filter((path) =>
+        before.includes(path),
+      ),
     ).toEqual([]);
     expect(reachedBy('tools/bundle.ts')).toContain('tools/bundle.ts');
   });

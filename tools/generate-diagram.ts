@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { parse } from 'yaml';
-import { FLIPOP_BACKOFF } from '../machines/backoff.ts';
-import { recordSetMachine } from '../machines/dns-record-set.machine.ts';
-import { zoneMachine } from '../machines/dns-zone.machine.ts';
-import { firewallMachine } from '../machines/firewall.machine.ts';
-import { ipMachine } from '../machines/ip.machine.ts';
-import { poolMachine } from '../machines/pool.machine.ts';
-import { verificationMachine } from '../machines/verification.machine.ts';
-import { vipServiceMachine } from '../machines/vip-service.machine.ts';
-import { virtualIPMachine } from '../machines/virtual-ip-migration.machine.ts';
+import { ipMachine } from '../machines/address/address.machine.ts';
+import { recordSetMachine } from '../machines/dns/record-set.machine.ts';
+import { zoneMachine } from '../machines/dns/zone.machine.ts';
+import { firewallMachine } from '../machines/firewall/firewall.machine.ts';
+import { virtualIPMachine } from '../machines/migration/migration.machine.ts';
+import { FLIPOP_BACKOFF } from '../machines/model/backoff.ts';
+import { poolMachine } from '../machines/pool/pool.machine.ts';
+import { verificationMachine } from '../machines/verification/verification.machine.ts';
+import { vipServiceMachine } from '../machines/vip/service.machine.ts';
 import { type Chart, type ChartNotes, pageOf } from './chart-page.ts';
 import type { ChartNode, Transition } from './chart-tree.ts';
 import { type GeneratedFile, generate } from './generated-files.ts';
@@ -22,14 +22,14 @@ const SETTINGS = { backoff: FLIPOP_BACKOFF, callDeadlineMs: 15_000, verifyEveryM
 
 /** Every chart of machines/. */
 const MACHINES: readonly { readonly file: string; readonly machine: AnyStateMachine }[] = [
-  { file: 'machines/ip.machine.ts', machine: ipMachine(SETTINGS) },
-  { file: 'machines/pool.machine.ts', machine: poolMachine(SETTINGS) },
-  { file: 'machines/firewall.machine.ts', machine: firewallMachine(SETTINGS) },
-  { file: 'machines/verification.machine.ts', machine: verificationMachine(SETTINGS) },
-  { file: 'machines/dns-record-set.machine.ts', machine: recordSetMachine(SETTINGS) },
-  { file: 'machines/dns-zone.machine.ts', machine: zoneMachine(SETTINGS) },
-  { file: 'machines/vip-service.machine.ts', machine: vipServiceMachine(SETTINGS) },
-  { file: 'machines/virtual-ip-migration.machine.ts', machine: virtualIPMachine(SETTINGS) },
+  { file: 'machines/address/address.machine.ts', machine: ipMachine(SETTINGS) },
+  { file: 'machines/pool/pool.machine.ts', machine: poolMachine(SETTINGS) },
+  { file: 'machines/firewall/firewall.machine.ts', machine: firewallMachine(SETTINGS) },
+  { file: 'machines/verification/verification.machine.ts', machine: verificationMachine(SETTINGS) },
+  { file: 'machines/dns/record-set.machine.ts', machine: recordSetMachine(SETTINGS) },
+  { file: 'machines/dns/zone.machine.ts', machine: zoneMachine(SETTINGS) },
+  { file: 'machines/vip/service.machine.ts', machine: vipServiceMachine(SETTINGS) },
+  { file: 'machines/migration/migration.machine.ts', machine: virtualIPMachine(SETTINGS) },
 ];
 
 /** What a name in a chart says: itself, or the type of an object with parameters. */

@@ -4,7 +4,7 @@ import { type GeneratedFile, generate } from './generated-files.ts';
 import type { CustomResourceDefinition, Schema } from './print-types.ts';
 import { fieldsOf } from './reference-fields.ts';
 
-const TARGET = join(import.meta.dirname, '../machines/limits.ts');
+const TARGET = join(import.meta.dirname, '../machines/spec/limits.ts');
 
 /** The most characters, items or members that a schema lets a value have; undefined where it names none. */
 export const limitOf = ({ maxLength, maxItems, maxProperties }: Schema): number | undefined => maxLength ?? maxItems ?? maxProperties;

@@ -1,4 +1,4 @@
-import { done, type JobBody } from './body.ts';
+import { done, type JobBody } from './job.ts';
 
 /** Says something of an object where people look for it: in the log and in an Event, even when the object itself is gone. */
 export const announce: JobBody<'announce'> = async ({ input, writer }) => {

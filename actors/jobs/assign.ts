@@ -1,9 +1,9 @@
-import { restMs } from '../../machines/backoff.ts';
-import type { ObservedAddress } from '../../machines/types.ts';
-import { Fenced, ProviderError } from '../errors.ts';
-import type { Json } from '../ports.ts';
-import { ASSIGN_STEPS, again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './body.ts';
-import { isLimited, isNotFound } from './reader.ts';
+import { restMs } from '../../machines/model/backoff.ts';
+import type { ObservedAddress } from '../../machines/model/types.ts';
+import { Fenced, ProviderError } from '../ports/errors.ts';
+import type { Json } from '../ports/records.ts';
+import { isLimited, isNotFound } from './address-reader.ts';
+import { ASSIGN_STEPS, again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './job.ts';
 import { inTheWay, type Vacating, vacate } from './vacate.ts';
 
 /** Where an assign stands. `sentAt` null while nothing of this job was sent. */

@@ -1,8 +1,8 @@
-import { restMs } from '../../machines/backoff.ts';
-import type { ObservedAddress } from '../../machines/types.ts';
-import { Fenced, ProviderError, Unreachable } from '../errors.ts';
+import { restMs } from '../../machines/model/backoff.ts';
+import type { ObservedAddress } from '../../machines/model/types.ts';
+import { Fenced, ProviderError, Unreachable } from '../ports/errors.ts';
 import type { ListCall } from '../ports/provider.ts';
-import { again, done, type JobBody, type JobContext, passFence, read, write } from './body.ts';
+import { again, done, type JobBody, type JobContext, passFence, read, write } from './job.ts';
 
 /** Of the family of which addresses are created. */
 const created = (context: Pick<JobContext<'create'>, 'owner'>): ListCall => ({ ...read(context, 'intend'), family: 4 });

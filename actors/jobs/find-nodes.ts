@@ -1,6 +1,6 @@
-import type { ProviderID } from '../../machines/types.ts';
-import { ProviderError } from '../errors.ts';
-import { again, done, type JobBody, type JobContext, read } from './body.ts';
+import type { ProviderID } from '../../machines/model/types.ts';
+import { ProviderError } from '../ports/errors.ts';
+import { again, done, type JobBody, type JobContext, read } from './job.ts';
 
 /** What earlier tries of the job were told. */
 interface Progress {

@@ -1,8 +1,8 @@
-import { restMs } from '../../machines/backoff.ts';
 import type { JobInput } from '../../machines/jobs.ts';
-import { ProviderError } from '../errors.ts';
+import { restMs } from '../../machines/model/backoff.ts';
+import { ProviderError } from '../ports/errors.ts';
 import type { Purpose } from '../ports/provider.ts';
-import { again, done, type JobBody, pollStep, read } from './body.ts';
+import { again, done, type JobBody, pollStep, read } from './job.ts';
 
 interface Progress {
   /** When the first look was made, or is to be made. */

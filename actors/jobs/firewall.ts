@@ -1,11 +1,11 @@
-import { pendingAmong } from '../../machines/firewall-claims.ts';
+import { pendingAmong } from '../../machines/firewall/claims.ts';
 import type { FirewallFound, FirewallInput, FirewallOwned, FirewallRefused } from '../../machines/jobs.ts';
-import { parsePort, portText } from '../../machines/port.ts';
-import type { ProviderID } from '../../machines/types.ts';
-import { ProviderError } from '../errors.ts';
+import { parsePort, portText } from '../../machines/model/port.ts';
+import type { ProviderID } from '../../machines/model/types.ts';
+import { ProviderError } from '../ports/errors.ts';
 import type { Firewall } from '../ports/provider.ts';
-import type { Json } from '../ports.ts';
-import { again, done, type JobBody, type JobContext, pollStep, read, write } from './body.ts';
+import type { Json } from '../ports/records.ts';
+import { again, done, type JobBody, type JobContext, pollStep, read, write } from './job.ts';
 
 type FirewallJob = 'findFirewall' | 'openFirewall';
 

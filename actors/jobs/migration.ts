@@ -1,22 +1,29 @@
-import { parseAddress } from '../../machines/address.ts';
-import { type Candidate, freeAddresses, groupContaining, keepalivedGroupOf, requestedAddress, UNAVAILABLE } from '../../machines/gsm.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { annotationsOf, cloneOf, driftOf, followed, isCloneOf } from '../../machines/service-clone.ts';
-import type { Address } from '../../machines/types.ts';
-import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIP, type VirtualIPStatus } from '../../machines/virtual-ip.ts';
+import {
+  type Candidate,
+  freeAddresses,
+  groupContaining,
+  keepalivedGroupOf,
+  requestedAddress,
+  UNAVAILABLE,
+} from '../../machines/migration/group-segment-mapping.ts';
 import type {
   ClaimedService,
   MigrationJobInput,
   MigrationJobName,
   MigrationJobOutput,
   ReservedVirtualIP,
-} from '../../machines/virtual-ip-migration-jobs.ts';
-import { isOver, STATES } from '../../machines/virtual-ip-stage.ts';
-import { cloneOfVirtualIP } from '../../machines/virtual-ip-surroundings.ts';
-import { Overtaken, ProviderError, VirtualIPNotFound } from '../errors.ts';
+} from '../../machines/migration/jobs.ts';
+import { cloneOfVirtualIP } from '../../machines/migration/observe.ts';
+import { isOver, STATES } from '../../machines/migration/phase.ts';
+import { annotationsOf, cloneOf, driftOf, followed, isCloneOf } from '../../machines/migration/service-clone.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { Address } from '../../machines/model/types.ts';
+import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIP, type VirtualIPStatus } from '../../machines/vip/virtualip.ts';
+import { Overtaken, ProviderError, VirtualIPNotFound } from '../ports/errors.ts';
 import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
 import type { Fence } from '../ports/provider.ts';
-import { done } from './body.ts';
+import { done } from './job.ts';
 
 export interface MigrationJobContext<N extends MigrationJobName> {
   readonly input: MigrationJobInput<N>;

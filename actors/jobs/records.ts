@@ -1,9 +1,9 @@
-import { planRecordSet, type RecordPlan, type RecordStep, relativeName } from '../../machines/dns.ts';
+import { claimantName, nameTaken } from '../../machines/dns/zone.ts';
 import type { SetFailure, SetOutcome, WantedSet } from '../../machines/jobs.ts';
-import type { ActorId, DNSZone, JobFailure } from '../../machines/types.ts';
-import { claimantName, nameTaken } from '../../machines/zone.ts';
-import { failureOf, ProviderError } from '../errors.ts';
-import { done, type JobBody, type JobContext, read, write } from './body.ts';
+import { planRecordSet, type RecordPlan, type RecordStep, relativeName } from '../../machines/model/dns.ts';
+import type { ActorId, DNSZone, JobFailure } from '../../machines/model/types.ts';
+import { failureOf, ProviderError } from '../ports/errors.ts';
+import { done, type JobBody, type JobContext, read, write } from './job.ts';
 
 type Context = JobContext<'ensureRecords'>;
 

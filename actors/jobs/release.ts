@@ -1,6 +1,6 @@
-import { Retained } from '../errors.ts';
-import { done, type JobBody, read, write } from './body.ts';
-import { isNotFound } from './reader.ts';
+import { Retained } from '../ports/errors.ts';
+import { isNotFound } from './address-reader.ts';
+import { done, type JobBody, read, write } from './job.ts';
 
 type Release = JobBody<'release'>;
 

@@ -1,7 +1,7 @@
-import type { ObservedAddress } from '../../machines/types.ts';
-import { Fenced, ProviderError } from '../errors.ts';
-import type { Json } from '../ports.ts';
-import { again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './body.ts';
+import type { ObservedAddress } from '../../machines/model/types.ts';
+import { Fenced, ProviderError } from '../ports/errors.ts';
+import type { Json } from '../ports/records.ts';
+import { again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './job.ts';
 
 interface Progress {
   readonly sent: boolean;

@@ -1,10 +1,10 @@
-import { familyOf } from '../../machines/address.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
-import { ProviderError } from '../errors.ts';
-import type { Json } from '../ports.ts';
-import { done, type JobContext, type JobResult, read } from './body.ts';
-import { isLimited, isNotFound } from './reader.ts';
+import { familyOf } from '../../machines/model/address.ts';
+import type { Address } from '../../machines/model/types.ts';
+import { ProviderError } from '../ports/errors.ts';
+import type { Json } from '../ports/records.ts';
+import { isLimited, isNotFound } from './address-reader.ts';
+import { done, type JobContext, type JobResult, read } from './job.ts';
 import { takeOff } from './unassign.ts';
 
 /** A node that is full may hold an address that its pool gave up: that makes room. */

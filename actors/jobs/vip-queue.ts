@@ -1,8 +1,8 @@
 import type { JobName, JobOutput, VipJobName } from '../../machines/jobs.ts';
-import type { MigratedInput, MigrationJobName } from '../../machines/virtual-ip-migration-jobs.ts';
-import { isOvertaken, stateOfJob } from '../../machines/virtual-ip-stage.ts';
-import { MIGRATING_MESSAGE } from '../../machines/virtual-ip-status.ts';
-import { Overtaken, Unreachable } from '../errors.ts';
+import type { MigratedInput, MigrationJobName } from '../../machines/migration/jobs.ts';
+import { isOvertaken, stateOfJob } from '../../machines/migration/phase.ts';
+import { MIGRATING_MESSAGE } from '../../machines/status/virtual-ip.ts';
+import { Overtaken, Unreachable } from '../ports/errors.ts';
 import type { LegacyKinds, MigrationWriter } from '../ports/migration.ts';
 import type { Fence } from '../ports/provider.ts';
 import type { VipWriter } from '../ports/vip.ts';

@@ -1,11 +1,11 @@
-import { parseAddress } from '../../machines/address.ts';
 import type { ObjectRef, VipJobName } from '../../machines/jobs.ts';
-import { asOwner, isOwnedBy, type ReservedIP, type VipService } from '../../machines/vip.ts';
-import { isPromised, mayNeed } from '../../machines/virtual-ip-promised.ts';
-import { ProviderError } from '../errors.ts';
+import { isPromised, mayNeed } from '../../machines/migration/pending-owner.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import { asOwner, isOwnedBy, type ReservedIP, type VipService } from '../../machines/vip/objects.ts';
+import { ProviderError } from '../ports/errors.ts';
 import type { LegacyKinds } from '../ports/migration.ts';
 import type { VipWriter } from '../ports/vip.ts';
-import { done, type JobContext, type JobResult } from './body.ts';
+import { done, type JobContext, type JobResult } from './job.ts';
 
 /** What the jobs of Services are given: the cluster alone, and no provider. */
 export interface VipJobContext<N extends VipJobName> extends Pick<JobContext<N>, 'input' | 'fence'> {

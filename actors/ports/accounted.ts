@@ -1,6 +1,6 @@
-import { fieldsOf } from '../../machines/types.ts';
-import type { Json } from '../ports.ts';
+import { fieldsOf } from '../../machines/model/types.ts';
 import type { PoolProjection } from './cluster.ts';
+import type { Json } from './records.ts';
 
 type Status = PoolProjection['status'];
 

@@ -1,4 +1,4 @@
-import type { AdmissionFacts, Verdict } from '../../machines/vip-admission.ts';
+import type { AdmissionFacts, Verdict } from '../../machines/migration/admission.ts';
 
 /** What the admission webhook needs of the cluster that it answers. */
 

@@ -1,6 +1,6 @@
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { KnownProvider } from '../leader.ts';
-import type { Json } from '../ports.ts';
+import type { KnownProvider } from '../leadership/leader.ts';
+import type { Json } from './records.ts';
 
 /** A Secret that holds credentials. */
 export interface SecretRef {
@@ -24,7 +24,7 @@ export interface JobTemplates {
 
 /** An account or a platform that a class or an issuer asks for. */
 export interface ProviderNeed {
-  /** Under which it is to be known: see `machines/provider-key.ts`. */
+  /** Under which it is to be known: see `machines/model/provider-key.ts`. */
   readonly key: string;
   /** The cloud whose API is used for what no template drives; null when Jobs drive everything. */
   readonly cloud: string | null;

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts';
+import type { Clock } from './records.ts';
 
 /** A slice that is followed by a rest, ms. */
 const SHORT_MS = 3;

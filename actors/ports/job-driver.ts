@@ -1,6 +1,6 @@
-import type { Finding } from '../../machines/types.ts';
-import type { Json } from '../ports.ts';
+import type { Finding } from '../../machines/model/types.ts';
 import type { Fence } from './provider.ts';
+import type { Json } from './records.ts';
 
 /** What a Job of a class is asked to do. */
 export type JobAction = 'find' | 'create' | 'assign' | 'delete' | 'open' | 'prune';

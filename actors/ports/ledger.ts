@@ -1,4 +1,4 @@
-import type { Kept } from '../../machines/types.ts';
+import type { Kept } from '../../machines/model/types.ts';
 
 /** What a namespace keeps at providers, written down where no tenant can change it and where it outlives every store. */
 export interface Ledger {

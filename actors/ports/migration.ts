@@ -1,7 +1,7 @@
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
-import type { ReservedIP } from '../../machines/vip.ts';
-import type { ServiceObject, VirtualIP, VirtualIPStatus } from '../../machines/virtual-ip.ts';
+import type { Address } from '../../machines/model/types.ts';
+import type { ReservedIP } from '../../machines/vip/objects.ts';
+import type { ServiceObject, VirtualIP, VirtualIPStatus } from '../../machines/vip/virtualip.ts';
 import type { Fence } from './provider.ts';
 
 /** A name within a namespace. */
@@ -21,7 +21,7 @@ export interface LegacyIP extends ReservedIP {
   readonly gsm: string;
 }
 
-/** A Service that is to be created, or what it is to become; see machines/service-clone.ts. */
+/** A Service that is to be created, or what it is to become; see machines/migration/service-clone.ts. */
 export interface CloneManifest extends Place {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export interface CloneManifest extends Place {
 /** What of a copy is to follow its Service. */
 export type CloneContent = Pick<CloneManifest, 'labels' | 'annotations' | 'spec'>;
 
-/** The finalizers of a VirtualIP that are ours; see machines/virtual-ip.ts. */
+/** The finalizers of a VirtualIP that are ours; see machines/vip/virtualip.ts. */
 export type Hold = 'ip' | 'clone';
 
 /** What the jobs of a VirtualIP read and write. Reads are of the server, not of a cache. Every write names the version that it is based on, may be

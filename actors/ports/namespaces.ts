@@ -1,4 +1,4 @@
-import type { NamespaceLabels } from '../../machines/namespaces.ts';
+import type { NamespaceLabels } from '../../machines/model/namespaces.ts';
 
 /** The labels of Namespaces. They are looked at from when somebody first asks: a cluster in which nothing selects namespaces is not watched for them. */
 export interface Namespaces {

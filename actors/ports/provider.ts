@@ -1,4 +1,4 @@
-import type { Address, DNSRecord, DNSZone, Family, ObservedAddress, Port, ProviderID } from '../../machines/types.ts';
+import type { Address, DNSRecord, DNSZone, Family, ObservedAddress, Port, ProviderID } from '../../machines/model/types.ts';
 import type { JobDriver } from './job-driver.ts';
 
 /** Why a call is made: a failover and its confirmation may use the whole budget between them, the others leave them a reserve. `create` is for the

@@ -1,4 +1,4 @@
-import type { Json } from '../ports.ts';
+import type { Json } from './records.ts';
 
 export interface NewJob {
   /** Never repeats; adding an id that is still kept is a no-op. */

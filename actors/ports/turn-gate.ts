@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts';
+import type { Clock } from './records.ts';
 
 /** Lets so many turns go on at a time; the others wait in the order in which they came. Thousands that begin at once would each hold what it writes, and
  *  keep the process from its watches and its Lease until all are written. */

@@ -1,6 +1,6 @@
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
-import type { GroupOffer, IPGroupObject, ReservedIP, VipService } from '../../machines/vip.ts';
+import type { Address } from '../../machines/model/types.ts';
+import type { GroupOffer, IPGroupObject, ReservedIP, VipService } from '../../machines/vip/objects.ts';
 import type { Fence } from './provider.ts';
 
 /** What is seen for the VIP allocator. Facts only: lost, doubled or late ones do no harm. */

@@ -1,10 +1,10 @@
-import { compareAddresses, type InvalidGroup, isSameGroup, type ParsedGroup } from '../../machines/segment.ts';
-import type { ActorId, Address } from '../../machines/types.ts';
-import type { Refusal } from '../../machines/vip-request.ts';
+import type { ActorId, Address } from '../../machines/model/types.ts';
+import { compareAddresses, type InvalidGroup, isSameGroup, type ParsedGroup } from '../../machines/vip/ip-group.ts';
+import type { Refusal } from '../../machines/vip/request.ts';
 import { type GroupFigures, GroupIndex, type Hold, type Place } from './group-index.ts';
-import { formerPlaceFor, isServedBy, ownPlaceFor, placeFor, refusalOf } from './placing.ts';
+import { formerPlaceFor, isServedBy, ownPlaceFor, placeFor, refusalOf } from './placement.ts';
 import { SortedMap } from './sorted-map.ts';
-import { byAge, type Queue, type VipRequest, Waiting } from './waiting.ts';
+import { byAge, type Queue, type VipRequest, Waiting } from './wait-queue.ts';
 
 /** What a request comes to. `offered`: the address is nobody else's, and stays this request's until it is withdrawn, asks for something else, or an IP object of
  *  somebody else shows that the address was lost. `group` goes into the IP object. */
@@ -29,7 +29,7 @@ interface Entry {
  *  does not matter, and after a start everything is to be told before anything is read. What was offered by then stays offered:
  *  a group that shrinks or goes takes nothing away, not even an offer. To have an offer decided anew, withdraw the request and ask again.
  *
- *  By the rule of `machines/precedence.ts`: whoever has an address keeps it, and age decides among the others. In this order: 1. who owns an IP object that serves his request has that address. 2. Whose ingress lists an address gets it if it is free and serves his request,
+ *  By the rule of `machines/model/precedence.ts`: whoever has an address keeps it, and age decides among the others. In this order: 1. who owns an IP object that serves his request has that address. 2. Whose ingress lists an address gets it if it is free and serves his request,
  *  before others may have it (a restart must not give away what carries traffic). 3. All others by age, the oldest first; groups by name, in a group the lowest address.
  *  A request for one address is never served by another one, one pinned to a group never from another group. */
 export class Allocator {

@@ -1,8 +1,8 @@
-import { type ParsedGroup, parseGroup } from '../../machines/segment.ts';
-import type { ActorId } from '../../machines/types.ts';
-import type { VipService } from '../../machines/vip.ts';
-import type { VipContext } from '../../machines/vip-service.ts';
-import type { ObservedVips } from './observed.ts';
+import type { ActorId } from '../../machines/model/types.ts';
+import type { VipContext } from '../../machines/vip/decisions.ts';
+import { type ParsedGroup, parseGroup } from '../../machines/vip/ip-group.ts';
+import type { VipService } from '../../machines/vip/objects.ts';
+import type { ObservedVips } from './object-cache.ts';
 import type { GroupOpenness } from './openness.ts';
 
 /** The Services that are left to somebody else, as `namespace/name`, ascending, by IPGroup: the one whose address is reserved for them, else the first by name that they

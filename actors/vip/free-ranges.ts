@@ -1,4 +1,4 @@
-import type { AddressRange } from '../../machines/segment.ts';
+import type { AddressRange } from '../../machines/vip/ip-group.ts';
 import { byNumber, SortedMap } from './sorted-map.ts';
 
 /** The free addresses of one IPGroup as ranges: as many entries as there are gaps, however many addresses are free. Each step is O(log n) in the number of ranges. */

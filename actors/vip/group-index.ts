@@ -1,6 +1,6 @@
-import { addressOf, contains, gives, type InvalidGroup, located, overlap, type ParsedGroup, usable } from '../../machines/segment.ts';
-import type { Address, Family } from '../../machines/types.ts';
-import type { VipWish } from '../../machines/vip-request.ts';
+import type { Address, Family } from '../../machines/model/types.ts';
+import { addressOf, contains, gives, type InvalidGroup, located, overlap, type ParsedGroup, usable } from '../../machines/vip/ip-group.ts';
+import type { VipWish } from '../../machines/vip/request.ts';
 import { FreeRanges } from './free-ranges.ts';
 import { byNumber, byText, SortedMap } from './sorted-map.ts';
 

@@ -1,7 +1,7 @@
-import { Fenced } from '../errors.ts';
+import { Fenced } from '../ports/errors.ts';
 import type { Leadership } from '../ports/leadership.ts';
 import type { Fence } from '../ports/provider.ts';
-import type { Clock } from '../ports.ts';
+import type { Clock } from '../ports/records.ts';
 
 export interface LeaderFencePorts {
   readonly leadership: Pick<Leadership, 'lease'>;

@@ -1,7 +1,7 @@
 import type { VirtualIPListener } from '../ports/migration.ts';
 import type { VipListener } from '../ports/vip.ts';
-import type { VipDesk } from './desk.ts';
-import { type ObservedVips, vipActor, virtualIPActor } from './observed.ts';
+import { type ObservedVips, vipActor, virtualIPActor } from './object-cache.ts';
+import type { VipDesk } from './service-allocation.ts';
 
 export interface GroupsShown {
   /** IPGroups are others than they were. */

@@ -1,7 +1,7 @@
-import { barredBy } from '../../machines/namespaces.ts';
-import { fieldsOf } from '../../machines/types.ts';
+import { barredBy } from '../../machines/model/namespaces.ts';
+import { fieldsOf } from '../../machines/model/types.ts';
 import type { Namespaces } from '../ports/namespaces.ts';
-import type { ObservedVips } from './observed.ts';
+import type { ObservedVips } from './object-cache.ts';
 
 /** Which IPGroups are for which namespace. */
 export class GroupOpenness {

@@ -1,8 +1,8 @@
-import { parseAddress } from '../../machines/address.ts';
-import type { Address } from '../../machines/types.ts';
-import type { VipService } from '../../machines/vip.ts';
-import { asksOfUs } from '../../machines/vip-request.ts';
-import type { ServiceObserved } from '../../machines/vip-service.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { Address } from '../../machines/model/types.ts';
+import type { ServiceObserved } from '../../machines/vip/decisions.ts';
+import type { VipService } from '../../machines/vip/objects.ts';
+import { asksOfUs } from '../../machines/vip/request.ts';
 
 /** What is told of a Service whose ingress somebody else has written, or of which we have said so; nothing of any other. `knows`: an IPGroup has the address, or an IP
  *  of it stands. So it is with what another allocator of IPGroups wrote: that is no stranger's. */

@@ -1,5 +1,5 @@
-import type { ReservedIP, VipService } from '../../machines/vip.ts';
-import type { VipContext, VipTarget } from '../../machines/vip-service.ts';
+import type { VipContext, VipTarget } from '../../machines/vip/decisions.ts';
+import type { ReservedIP, VipService } from '../../machines/vip/objects.ts';
 
 /** What is reserved for a Service, as it bears on what it is to have. */
 

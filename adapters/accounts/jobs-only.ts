@@ -1,5 +1,5 @@
-import { ProviderError } from '../../actors/errors.ts';
 import type { ProviderDirectory } from '../../actors/ports/directory.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { JobDriver } from '../../actors/ports/job-driver.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 

@@ -1,6 +1,6 @@
 import type { CertificateData, CertificateStore, Registered, WebhookRegistration } from '../../actors/ports/admission.ts';
 import type { Log } from '../../actors/ports/observers.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 import { issue, type Pair } from './certificates.ts';
 import {
   bundleIn,

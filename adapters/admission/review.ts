@@ -1,4 +1,4 @@
-import type { AdmissionFacts, AdmissionOperation, Verdict } from '../../machines/vip-admission.ts';
+import type { AdmissionFacts, AdmissionOperation, Verdict } from '../../machines/migration/admission.ts';
 
 /** A body that is no question of the API server. */
 export class BadReview extends Error {}

@@ -8,9 +8,9 @@ import {
   Worker,
   type WorkerOptions,
 } from 'bullmq';
-import { Fenced } from '../../actors/errors.ts';
+import { Fenced } from '../../actors/ports/errors.ts';
 import type { ActiveJob, Consumer, JobStep } from '../../actors/ports/queues.ts';
-import type { Clock, Json } from '../../actors/ports.ts';
+import type { Clock, Json } from '../../actors/ports/records.ts';
 import { LONGEST_WAIT_S, SharedBackend } from './backend.ts';
 import { assertOwn, type BullJob, type JobData } from './job-data.ts';
 import type { MarkerWatch } from './markers.ts';

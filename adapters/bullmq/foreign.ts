@@ -1,4 +1,4 @@
-import { isFields } from '../../machines/types.ts';
+import { isFields } from '../../machines/model/types.ts';
 
 /** What BullMQ keeps of a queue, by what stands behind its name. */
 const OWN: ReadonlyMap<string, string> = new Map([

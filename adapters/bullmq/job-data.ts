@@ -1,6 +1,6 @@
 import type { Job } from 'bullmq';
-import type { Json } from '../../actors/ports.ts';
-import { isFields } from '../../machines/types.ts';
+import type { Json } from '../../actors/ports/records.ts';
+import { isFields } from '../../machines/model/types.ts';
 
 /** What BullMQ keeps of a job of ours; people read it in the job dashboard. */
 export interface JobData {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 
 /** What BullMQ takes for the end of a blocking read that was interrupted: it then takes no job. */
 const INTERRUPTED = 'Connection is closed.';

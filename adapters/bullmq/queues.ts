@@ -1,8 +1,8 @@
 import { type JobsOptions, Queue, RedisConnection } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import type { Consumer, JobQueue, NewJob, Queues } from '../../actors/ports/queues.ts';
-import type { Clock, StoreFault } from '../../actors/ports.ts';
+import type { Clock, StoreFault } from '../../actors/ports/records.ts';
 import { SharedBackend } from './backend.ts';
 import { endForGood } from './connections.ts';
 import { consumeQueue } from './consumer.ts';

@@ -1,7 +1,7 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Call, Provider } from '../../actors/ports/provider.ts';
-import { parseAddress } from '../../machines/address.ts';
-import type { DNSRecord, Fields } from '../../machines/types.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { DNSRecord, Fields } from '../../machines/model/types.ts';
 import { integer, text } from '../http/read.ts';
 import { identifier, isIdentifier } from './read.ts';
 import type { RequestLayer, Requests } from './requests.ts';

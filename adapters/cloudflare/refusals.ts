@@ -1,5 +1,5 @@
-import { ProviderError } from '../../actors/errors.ts';
-import { type ErrorKind, isFields } from '../../machines/types.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import { type ErrorKind, isFields } from '../../machines/model/types.ts';
 import type { Reply } from '../http/exchange.ts';
 import { KIND_OF_STATUS } from '../http/read.ts';
 import { boundedWaitMs, retryAfterMs } from '../http/verbs.ts';

@@ -1,6 +1,6 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
-import { type Fields, isFields } from '../../machines/types.ts';
+import { type Fields, isFields } from '../../machines/model/types.ts';
 import { exchange, isWrite, openWire, type Reply, type Verb, type Wire } from '../http/exchange.ts';
 import { fields, integer, items, parsed, total as totalIn } from '../http/read.ts';
 import { baseURLOf, closeBudget, pay, type RequestLayerOptions, userAgentOf, verbOf, withoutSecrets } from '../http/verbs.ts';

@@ -1,4 +1,4 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import { text } from '../http/read.ts';
 import { identifier, isIdentifier } from './read.ts';
 import type { Requests } from './requests.ts';

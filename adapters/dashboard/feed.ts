@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Observer } from '../../actors/ports/observers.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
 import { type Row, rowOf, statePath } from './rows.ts';
 
 /** Who decides, as far as this replica knows. */

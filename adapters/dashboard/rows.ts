@@ -1,5 +1,5 @@
-import type { ActorRecord } from '../../actors/ports.ts';
-import { type Fields, fieldsOf } from '../../machines/types.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
+import { type Fields, fieldsOf } from '../../machines/model/types.ts';
 
 /** One actor as the table shows it. */
 export interface Row {

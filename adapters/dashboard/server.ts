@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Observer } from '../../actors/ports/observers.ts';
-import type { JournalEntry } from '../../actors/ports.ts';
-import type { Difference } from '../../machines/types.ts';
+import type { JournalEntry } from '../../actors/ports/records.ts';
+import type { Difference } from '../../machines/model/types.ts';
 import { listen } from '../listener/listen.ts';
 import { SECURITY_HEADERS, serveAsset } from './assets.ts';
 import { chartDefinition, type MachineLike } from './definition.ts';

@@ -1,7 +1,7 @@
-import { PartialList, ProviderError } from '../../actors/errors.ts';
+import { PartialList, ProviderError } from '../../actors/ports/errors.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
-import { familyOf } from '../../machines/address.ts';
-import type { Address, ObservedAddress, ProviderID } from '../../machines/types.ts';
+import { familyOf } from '../../machines/model/address.ts';
+import type { Address, ObservedAddress, ProviderID } from '../../machines/model/types.ts';
 import { fields, unreadable } from '../http/read.ts';
 import { type AddressCalls, ApiRefusal, type RequestLayer, reservedIPCalls } from './gaps.ts';
 import { CutList } from './paging.ts';

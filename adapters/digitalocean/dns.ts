@@ -1,7 +1,7 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
-import { parseAddress } from '../../machines/address.ts';
-import type { DNSRecord } from '../../machines/types.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { DNSRecord } from '../../machines/model/types.ts';
 import { fields, integer, text } from '../http/read.ts';
 import type { RequestLayer } from './gaps.ts';
 

@@ -1,5 +1,5 @@
-import { ProviderError } from '../../actors/errors.ts';
-import type { Port } from '../../machines/types.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import type { Port } from '../../machines/model/types.ts';
 
 /** docs.digitalocean.com/products/networking/firewalls/details/limits: inbound and outbound rules together. */
 const MAX_RULES = 50;

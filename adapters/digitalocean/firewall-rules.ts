@@ -1,6 +1,6 @@
-import { parseAddress } from '../../machines/address.ts';
-import { portText } from '../../machines/port.ts';
-import type { Port } from '../../machines/types.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import { portText } from '../../machines/model/port.ts';
+import type { Port } from '../../machines/model/types.ts';
 import { fields, items, text } from '../http/read.ts';
 
 /** What the API wants for everybody. */

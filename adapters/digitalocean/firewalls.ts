@@ -1,7 +1,7 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Firewall, Provider } from '../../actors/ports/provider.ts';
-import { portText } from '../../machines/port.ts';
-import type { Port, ProviderID } from '../../machines/types.ts';
+import { portText } from '../../machines/model/port.ts';
+import type { Port, ProviderID } from '../../machines/model/types.ts';
 import { fields, integer, items, text } from '../http/read.ts';
 import { freeRulesBeside, refuseDropletsBeyond, refuseNoRuleLeft, refuseRulesBeyond } from './firewall-limits.ts';
 import { type FoundRule, readRule, ruleFor } from './firewall-rules.ts';

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { DigitalOcean } from 'digitalocean-js';
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
-import { type ErrorKind, fieldsOf, isFields, type ObservedAddress } from '../../machines/types.ts';
+import { type ErrorKind, fieldsOf, isFields, type ObservedAddress } from '../../machines/model/types.ts';
 import { type Verb as AnyVerb, exchange, isWrite, openWire, type Reply, type Wire } from '../http/exchange.ts';
 import { counted, fields, KIND_OF_STATUS, parsed } from '../http/read.ts';
 import {

@@ -1,5 +1,5 @@
-import { ProviderError } from '../../actors/errors.ts';
-import { type Fields, fieldsOf, isFields } from '../../machines/types.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import { type Fields, fieldsOf, isFields } from '../../machines/model/types.ts';
 import { fields, items, MOST_ITEMS, total as totalIn } from '../http/read.ts';
 
 /** The most that the API gives. */

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4 } from 'node:net';
-import { ProviderError } from '../../actors/errors.ts';
-import type { Address, ObservedAddress } from '../../machines/types.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import type { Address, ObservedAddress } from '../../machines/model/types.ts';
 import { fields } from '../http/read.ts';
 import { ApiRefusal, type RequestLayer } from './gaps.ts';
 

@@ -1,6 +1,6 @@
-import { ProviderError } from '../../actors/errors.ts';
-import { parseAddress } from '../../machines/address.ts';
-import type { ObservedAddress, ProviderID } from '../../machines/types.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { ObservedAddress, ProviderID } from '../../machines/model/types.ts';
 import { fields, integer, items, text, unreadable } from '../http/read.ts';
 
 export const providerIDPrefix = 'digitalocean://';

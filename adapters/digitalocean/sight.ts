@@ -1,4 +1,4 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import { ApiRefusal, type RequestLayer } from './gaps.ts';
 
 /** What a token could see it is taken to see for so long, ms: longer than from one verification to the next. */

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { TLSSocket } from 'node:tls';
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Probe } from '../../actors/ports/observers.ts';
 import type { Call } from '../../actors/ports/provider.ts';
 import { proxyFor } from './proxy.ts';

@@ -1,6 +1,6 @@
-import { ProviderError } from '../../actors/errors.ts';
 import { parseBounded } from '../../actors/ports/bounded-json.ts';
-import { type ErrorKind, type Fields, isFields } from '../../machines/types.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import { type ErrorKind, type Fields, isFields } from '../../machines/model/types.ts';
 
 /** What can be done about an answer of this status, at every provider. */
 export const KIND_OF_STATUS: Readonly<Record<number, ErrorKind>> = {

@@ -1,5 +1,5 @@
-import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
 import type { Budget } from '../../actors/ports/budget.ts';
+import { Fenced, ProviderError, Unreachable } from '../../actors/ports/errors.ts';
 import type { Log, Probe } from '../../actors/ports/observers.ts';
 import type { Call } from '../../actors/ports/provider.ts';
 import type { Listener, Reply, Verb } from './exchange.ts';

@@ -1,6 +1,6 @@
 import type { createInspector } from '@statelyai/inspect';
 import type { HeardEvent, Sender, Transition } from '../../actors/ports/observers.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
 
 /** As much of an XState machine as the viewer is told: its definition. */
 export interface Inspectable {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Unreachable } from '../../actors/errors.ts';
-import type { JournalEntry } from '../../actors/ports.ts';
-import type { Difference } from '../../machines/types.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
+import type { JournalEntry } from '../../actors/ports/records.ts';
+import type { Difference } from '../../machines/model/types.ts';
 import { type Listener, listen } from '../listener/listen.ts';
 
 interface JournalOptions {

@@ -1,5 +1,5 @@
-import { familyOf } from '../../machines/address.ts';
-import type { Address } from '../../machines/types.ts';
+import { familyOf } from '../../machines/model/address.ts';
+import type { Address } from '../../machines/model/types.ts';
 
 const FAMILIES = [4, 6] as const;
 

@@ -1,4 +1,3 @@
-import { Unreachable } from '../../actors/errors.ts';
 import {
   type Budget,
   type BudgetOptions,
@@ -7,8 +6,9 @@ import {
   LONGEST_CLOSE_MS,
   TURN_KEPT_MS,
 } from '../../actors/ports/budget.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import type { Purpose } from '../../actors/ports/provider.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 
 export interface MemoryBudget extends Budget, BudgetReading {
   goDown(): void;

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 
 /** Time that passes only when told so. */
 export interface VirtualClock extends Clock {

@@ -1,8 +1,8 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { ActionRef } from '../../actors/ports/provider.ts';
-import type { Clock } from '../../actors/ports.ts';
-import { familyOf } from '../../machines/address.ts';
-import type { Address, ObservedAddress, ProviderID } from '../../machines/types.ts';
+import type { Clock } from '../../actors/ports/records.ts';
+import { familyOf } from '../../machines/model/address.ts';
+import type { Address, ObservedAddress, ProviderID } from '../../machines/model/types.ts';
 import { type Duration, durationOf } from './random.ts';
 import { MemoryServices, type ServicesSettings } from './services.ts';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterListener, PoolObject } from '../../actors/ports/cluster.ts';
-import type { NodeRef, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../../machines/types.ts';
+import type { NodeRef, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../../machines/model/types.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 
 /** What is watched by itself: pools, RoutedIPs and NodeDNSRecordSets; classes and issuers; nodes; Services with their endpoints, and Pods. */

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Unreachable } from '../../actors/errors.ts';
 import type { Accounted } from '../../actors/ports/accounted.ts';
 import type { ClusterEvent, ClusterListener, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
-import type { Json } from '../../actors/ports.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { compile, servingNodes } from '../../machines/match.ts';
-import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
+import { compile, servingNodes } from '../../machines/model/matching.ts';
+import { serviceOf, serviceQueryOf } from '../../machines/model/service-ref.ts';
 import {
   ADDRESS,
   type Condition,
@@ -15,7 +15,7 @@ import {
   type ObservedNode,
   type ObservedPod,
   type ObservedService,
-} from '../../machines/types.ts';
+} from '../../machines/model/types.ts';
 import { Annotations } from './annotations.ts';
 import type { ClusterWatch, Seen, Tell, Watched } from './cluster-watch.ts';
 import { Holders } from './holders.ts';

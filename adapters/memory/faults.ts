@@ -1,5 +1,5 @@
-import { ProviderError } from '../../actors/errors.ts';
-import type { ErrorKind } from '../../machines/types.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import type { ErrorKind } from '../../machines/model/types.ts';
 
 /** What goes wrong with a call. */
 export type Fault =

@@ -1,8 +1,8 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Firewall } from '../../actors/ports/provider.ts';
-import type { Clock } from '../../actors/ports.ts';
-import { portText } from '../../machines/port.ts';
-import type { Port, ProviderID } from '../../machines/types.ts';
+import type { Clock } from '../../actors/ports/records.ts';
+import { portText } from '../../machines/model/port.ts';
+import type { Port, ProviderID } from '../../machines/model/types.ts';
 import { type Duration, durationOf } from './random.ts';
 
 /** Of one firewall, as a real provider has them. */

@@ -1,6 +1,6 @@
-import { Fenced, Unreachable } from '../../actors/errors.ts';
+import { Fenced, Unreachable } from '../../actors/ports/errors.ts';
 import type { ActiveJob, Consumer, JobStep } from '../../actors/ports/queues.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 import { JobShelf, type ShelfOptions } from './job-shelf.ts';
 import type { ConsumerState, Job, JobProcess, Run } from './kept-jobs.ts';
 

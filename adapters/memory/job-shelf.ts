@@ -1,5 +1,5 @@
 import type { JobStand, NewJob } from '../../actors/ports/queues.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 import { type Job, type KeptJob, keptJob, newJob, nextOf } from './kept-jobs.ts';
 
 export interface ShelfOptions {

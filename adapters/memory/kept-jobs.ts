@@ -1,5 +1,5 @@
 import type { ActiveJob, JobStep, NewJob } from '../../actors/ports/queues.ts';
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 
 /** A process as the queues see it. */
 export interface JobProcess {

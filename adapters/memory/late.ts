@@ -1,4 +1,4 @@
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 import { type Duration, durationOf } from './random.ts';
 
 export interface LateOptions {

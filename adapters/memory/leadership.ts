@@ -1,6 +1,6 @@
-import { Fenced, Unreachable } from '../../actors/errors.ts';
+import { Fenced, Unreachable } from '../../actors/ports/errors.ts';
 import type { Leadership, LeadershipListener } from '../../actors/ports/leadership.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 
 export interface MemoryLeaseOptions {
   /** How long the lease holds after its last renewal. Default 15000. */

@@ -1,4 +1,4 @@
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import type { Ledger, LedgerStore } from '../../actors/ports/ledger.ts';
 
 type Namespaces = Readonly<Record<string, Ledger['kept']>>;

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Fenced } from '../../actors/errors.ts';
 import { Accounted } from '../../actors/ports/accounted.ts';
 import type { ClusterSource, ClusterWriter, PoolProjection } from '../../actors/ports/cluster.ts';
-import type { Json } from '../../actors/ports.ts';
-import { type Address, FINALIZER, fieldsOf } from '../../machines/types.ts';
+import { Fenced } from '../../actors/ports/errors.ts';
+import type { Json } from '../../actors/ports/records.ts';
+import { type Address, FINALIZER, fieldsOf } from '../../machines/model/types.ts';
 import { ClusterWatch } from './cluster-watch.ts';
 import { type ClusterWorld, keyOf, ROUTED_IP, termOf } from './cluster-world.ts';
 import { wishes } from './holders.ts';

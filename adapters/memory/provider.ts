@@ -1,8 +1,8 @@
-import { PartialList, ProviderError } from '../../actors/errors.ts';
+import { PartialList, ProviderError } from '../../actors/ports/errors.ts';
 import type { Call, Provider } from '../../actors/ports/provider.ts';
-import type { Clock } from '../../actors/ports.ts';
-import { familyOf } from '../../machines/address.ts';
-import type { Address, Family, ObservedAddress } from '../../machines/types.ts';
+import type { Clock } from '../../actors/ports/records.ts';
+import { familyOf } from '../../machines/model/address.ts';
+import type { Address, Family, ObservedAddress } from '../../machines/model/types.ts';
 import { type CloudSettings, MemoryCloud } from './cloud.ts';
 import { type Faults, faultPlan } from './faults.ts';
 import type { CloudChange } from './firewalls.ts';

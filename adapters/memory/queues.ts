@@ -1,6 +1,6 @@
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import type { JobQueue, Queues } from '../../actors/ports/queues.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 import { JobServer } from './job-server.ts';
 import { assertJobId, type JobProcess, type KeptJob } from './kept-jobs.ts';
 

@@ -1,6 +1,6 @@
 import type { Firewall } from '../../actors/ports/provider.ts';
-import type { Clock } from '../../actors/ports.ts';
-import type { DNSRecord, DNSZone, Port, ProviderID } from '../../machines/types.ts';
+import type { Clock } from '../../actors/ports/records.ts';
+import type { DNSRecord, DNSZone, Port, ProviderID } from '../../machines/model/types.ts';
 import { type CloudChange, type ForeignContent, MemoryFirewalls } from './firewalls.ts';
 import type { Duration } from './random.ts';
 import { MemoryZones } from './zones.ts';

@@ -1,5 +1,5 @@
-import type { ActorRecord, CellWrite, Claim, Command, SaveResult, StoredCell } from '../../actors/ports.ts';
-import type { ActorId } from '../../machines/types.ts';
+import type { ActorRecord, CellWrite, Claim, Command, SaveResult, StoredCell } from '../../actors/ports/records.ts';
+import type { ActorId } from '../../machines/model/types.ts';
 
 /** All that the store holds. Records, commands and journal entries are JSON text. */
 export interface StoreData {

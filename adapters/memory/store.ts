@@ -1,6 +1,6 @@
-import { Unreachable } from '../../actors/errors.ts';
-import type { RecordStore, StoreFault } from '../../actors/ports.ts';
-import type { ActorId } from '../../machines/types.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
+import type { RecordStore, StoreFault } from '../../actors/ports/records.ts';
+import type { ActorId } from '../../machines/model/types.ts';
 import { type CellData, cellOf, claimsOf, copyOf, type StoreData, saveInto } from './store-data.ts';
 
 /** A record store in memory, with the accidents that a real one has. */

@@ -1,4 +1,4 @@
-import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
+import { Fenced, ProviderError, Unreachable } from '../../actors/ports/errors.ts';
 import type { Probe } from '../../actors/ports/observers.ts';
 import type { Fence } from '../../actors/ports/provider.ts';
 import type { Fault } from './faults.ts';

@@ -1,8 +1,8 @@
 import type { Probe } from '../../actors/ports/observers.ts';
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
-import { addressOfIP, type IPGroupObject, type ReservedIP, type VipService } from '../../machines/vip.ts';
+import type { Address } from '../../machines/model/types.ts';
+import { addressOfIP, type IPGroupObject, type ReservedIP, type VipService } from '../../machines/vip/objects.ts';
 import type { Faults } from './faults.ts';
 import { type ProcessVips, processVips } from './vip-process.ts';
 import {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Overtaken, ProviderError, VirtualIPNotFound } from '../../actors/errors.ts';
+import { Overtaken, ProviderError, VirtualIPNotFound } from '../../actors/ports/errors.ts';
 import type { Hold, LiveService, MigrationWriter, VirtualIPListener, VirtualIPSource } from '../../actors/ports/migration.ts';
 import type { Probe } from '../../actors/ports/observers.ts';
-import { ipNameOf } from '../../machines/vip.ts';
-import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIP } from '../../machines/virtual-ip.ts';
+import { ipNameOf } from '../../machines/vip/objects.ts';
+import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIP } from '../../machines/vip/virtualip.ts';
 import { late } from './late.ts';
 import { type Finding, vipCalls } from './vip-calls.ts';
 import { ORDINARY_SERVICE, type StoredService, serviceKey, type VipWorld, withIngress } from './vip-world.ts';

@@ -1,7 +1,7 @@
 import type { LiveIP, LiveService, LiveVirtualIP, VirtualIPListener } from '../../actors/ports/migration.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { ReservedIP } from '../../machines/vip.ts';
-import type { VirtualIP, VirtualIPStatus } from '../../machines/virtual-ip.ts';
+import type { ReservedIP } from '../../machines/vip/objects.ts';
+import type { VirtualIP, VirtualIPStatus } from '../../machines/vip/virtualip.ts';
 import { type StoredService, serviceKey, type VipWorld } from './vip-world.ts';
 
 /** What the processes share of the kinds that VirtualIPs come from. */

@@ -1,6 +1,6 @@
 import type { Probe } from '../../actors/ports/observers.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { VirtualIP, VirtualIPStatus } from '../../machines/virtual-ip.ts';
+import type { VirtualIP, VirtualIPStatus } from '../../machines/vip/virtualip.ts';
 import { serviceKey, type VipWorld } from './vip-world.ts';
 import { type ProcessVirtualIPs, processVirtualIPs } from './virtual-ip-process.ts';
 import { NO_STATUS, virtualIPWorld } from './virtual-ip-world.ts';

@@ -1,6 +1,6 @@
-import { ProviderError } from '../../actors/errors.ts';
-import { familyOf, parseAddress } from '../../machines/address.ts';
-import type { DNSRecord, DNSZone } from '../../machines/types.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import { familyOf, parseAddress } from '../../machines/model/address.ts';
+import type { DNSRecord, DNSZone } from '../../machines/model/types.ts';
 
 interface Zone {
   readonly name: string;

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import { failFastClient, type RedisAddress, targetOf } from './client.ts';
 import { replyCode } from './reply-code.ts';
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { StoreFault } from '../../actors/ports.ts';
+import type { StoreFault } from '../../actors/ports/records.ts';
 import type { RedisLink } from './link.ts';
 
 /** What INFO tells, by its names. */

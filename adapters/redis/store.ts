@@ -1,5 +1,5 @@
-import type { CellWrite, Claim, RecordStore, SaveResult } from '../../actors/ports.ts';
-import type { ActorId } from '../../machines/types.ts';
+import type { CellWrite, Claim, RecordStore, SaveResult } from '../../actors/ports/records.ts';
+import type { ActorId } from '../../machines/model/types.ts';
 import type { RedisLink } from './link.ts';
 import { DROP, FENCE, LOAD, OPEN_TERM, RESET_CLAIMS, SAVE } from './scripts.ts';
 import { judgeServer, runIdOf } from './server-info.ts';

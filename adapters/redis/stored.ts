@@ -1,5 +1,5 @@
-import type { ActorRecord, Command, JournalEntry, StoredCell, Waiting } from '../../actors/ports.ts';
-import { fieldsOf, isFields } from '../../machines/types.ts';
+import type { ActorRecord, Command, JournalEntry, StoredCell, Waiting } from '../../actors/ports/records.ts';
+import { fieldsOf, isFields } from '../../machines/model/types.ts';
 
 /** Fields and values in turns, as HGETALL inside a script answers them. */
 export type CellReply = readonly [records: readonly string[], heads: readonly string[], outbox: readonly string[], seen: readonly string[]];

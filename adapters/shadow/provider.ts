@@ -1,8 +1,8 @@
-import { Withheld } from '../../actors/errors.ts';
+import { Withheld } from '../../actors/ports/errors.ts';
 import type { Firewall, Provider } from '../../actors/ports/provider.ts';
-import { familyOf } from '../../machines/address.ts';
-import { portText } from '../../machines/port.ts';
-import type { Address, Difference, DNSRecord, ObservedAddress, ProviderID } from '../../machines/types.ts';
+import { familyOf } from '../../machines/model/address.ts';
+import { portText } from '../../machines/model/port.ts';
+import type { Address, Difference, DNSRecord, ObservedAddress, ProviderID } from '../../machines/model/types.ts';
 import { Edits } from './edits.ts';
 
 /** A provider that is only read. */

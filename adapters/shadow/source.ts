@@ -1,5 +1,5 @@
 import type { ClusterSource, PoolObject } from '../../actors/ports/cluster.ts';
-import { FINALIZER } from '../../machines/types.ts';
+import { FINALIZER } from '../../machines/model/types.ts';
 
 /** The cluster as if our finalizer stood on each RoutedIP, for whoever puts it on none: before that nothing is decided for one. */
 export const guardedSource = (source: ClusterSource): ClusterSource => ({

@@ -1,4 +1,4 @@
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 
 /** The longest delay that a Node.js timer takes, ms; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

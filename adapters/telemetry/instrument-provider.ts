@@ -1,4 +1,4 @@
-import { Fenced, ProviderError } from '../../actors/errors.ts';
+import { Fenced, ProviderError } from '../../actors/ports/errors.ts';
 import type { Call, Provider } from '../../actors/ports/provider.ts';
 import type { ProviderCalls } from './provider-calls.ts';
 

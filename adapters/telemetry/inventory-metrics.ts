@@ -1,4 +1,4 @@
-import type { Account } from '../../machines/inventory.ts';
+import type { Account } from '../../machines/status/inventory.ts';
 import { Gauge, type Registry } from './prom-client.ts';
 
 /** What the metrics show of an account. */

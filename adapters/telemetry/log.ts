@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 import type { Log, LogFields } from '../../actors/ports/observers.ts';
-import { visible } from '../../machines/visible.ts';
+import { visible } from '../../machines/model/visible.ts';
 import type { Redaction } from './redaction.ts';
 
 interface LogOptions {

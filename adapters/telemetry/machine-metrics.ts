@@ -1,5 +1,5 @@
 import type { Observer, Transition } from '../../actors/ports/observers.ts';
-import type { ActorRecord, Json } from '../../actors/ports.ts';
+import type { ActorRecord, Json } from '../../actors/ports/records.ts';
 import { Counter, Gauge, Histogram, type Registry } from './prom-client.ts';
 import { statePaths } from './state-paths.ts';
 

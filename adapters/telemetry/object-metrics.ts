@@ -1,4 +1,4 @@
-import type { Condition } from '../../machines/types.ts';
+import type { Condition } from '../../machines/model/types.ts';
 import { Gauge, type Registry } from './prom-client.ts';
 
 /** What the conditions of one object say. */

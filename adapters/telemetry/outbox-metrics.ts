@@ -1,5 +1,5 @@
 import type { JobQueue, Queues } from '../../actors/ports/queues.ts';
-import type { CellWrite, Command, RecordStore } from '../../actors/ports.ts';
+import type { CellWrite, Command, RecordStore } from '../../actors/ports/records.ts';
 import { Gauge, type Registry } from './prom-client.ts';
 
 /** Sees jobs and timers on their way from the record store, where they are decided, to their queues. */

@@ -1,4 +1,4 @@
-import { STORE_FAULTS } from '../../actors/ports.ts';
+import { STORE_FAULTS } from '../../actors/ports/records.ts';
 import { Gauge, type Registry } from './prom-client.ts';
 
 type QueueCounts = Readonly<Record<string, number>>;

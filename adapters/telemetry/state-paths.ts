@@ -1,4 +1,4 @@
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 
 /** The states that a chart is in, with those around them: `Unassigned.Waiting`; one for each parallel region, sorted. */
 export function statePaths(value: Json): readonly string[] {

@@ -11,8 +11,8 @@ import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { PoolProjection } from '../../actors/ports/cluster.ts';
 import type { MoveStep } from '../../actors/ports/observers.ts';
 import type { ActiveJob, JobQueue, JobStep, Queues } from '../../actors/ports/queues.ts';
-import type { Clock, Json } from '../../actors/ports.ts';
-import { type ActorId, isFields } from '../../machines/types.ts';
+import type { Clock, Json } from '../../actors/ports/records.ts';
+import { type ActorId, isFields } from '../../machines/model/types.ts';
 
 export interface Tracing {
   step(step: MoveStep): void;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
-import type { KnownProvider } from '../../actors/leader.ts';
+import type { KnownProvider } from '../../actors/leadership/leader.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { expectSound } from '../support/sound.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { actionTimes } from '../../actors/jobs/action-times.ts';
-import { ASSIGN_STEPS, pollStep } from '../../actors/jobs/body.ts';
+import { ASSIGN_STEPS, pollStep } from '../../actors/jobs/job.ts';
 import { seededRandom } from '../../adapters/memory/random.ts';
 
 const CALL_MS = 50;

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { aways } from '../support/away-crash.ts';
 import { type Opening, refuseCalls, withoutHands } from '../support/replicas.ts';
 import { ingress } from '../support/setups.ts';

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test, vi } from 'vitest';
 import type { JobQueue } from '../../actors/ports/queues.ts';
-import type { ActorRecord, Json } from '../../actors/ports.ts';
-import { firewallBegin } from '../../actors/sharing.ts';
+import type { ActorRecord, Json } from '../../actors/ports/records.ts';
+import { firewallBegin } from '../../actors/runtime/shared-state.ts';
 import type { World } from '../support/world.ts';
 import { FIREWALLS } from './away-firewalls.ts';
 import { GONE } from './away-gone.ts';
@@ -43,7 +43,7 @@ const has = vi.hoisted(
       now.defect === defect,
 );
 
-vi.mock(import('../../actors/outage.ts'), async (load) => {
+vi.mock(import('../../actors/runtime/outage.ts'), async (load) => {
   const real = await load();
   class Outage extends real.Outage {
     constructor(...given: ConstructorParameters<typeof real.Outage>) {
@@ -78,7 +78,7 @@ vi.mock(import('../../actors/outage.ts'), async (load) => {
   return { ...real, Outage };
 });
 
-vi.mock(import('../../actors/workers.ts'), async (load) => {
+vi.mock(import('../../actors/jobs/worker-pool.ts'), async (load) => {
   const real = await load();
   class Workers extends real.Workers {
     constructor(ports: ConstructorParameters<typeof real.Workers>[0]) {
@@ -88,7 +88,7 @@ vi.mock(import('../../actors/workers.ts'), async (load) => {
   return { ...real, Workers };
 });
 
-vi.mock(import('../../actors/takeover.ts'), async (load) => {
+vi.mock(import('../../actors/leadership/recovery.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
@@ -103,7 +103,7 @@ vi.mock(import('../../actors/takeover.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../actors/rebuilding.ts'), async (load) => {
+vi.mock(import('../../actors/leadership/restored-pool.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
@@ -112,7 +112,7 @@ vi.mock(import('../../actors/rebuilding.ts'), async (load) => {
   };
 });
 
-vi.mock(import('../../actors/unheard.ts'), async (load) => {
+vi.mock(import('../../actors/leadership/in-doubt.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
@@ -138,7 +138,7 @@ const recordOf = (record: ActorRecord, context: object, value: unknown): ActorRe
   snapshot: { value, context } as ActorRecord['snapshot'],
 });
 
-vi.mock(import('../../machines/rebuild.ts'), async (load) => {
+vi.mock(import('../../machines/status/restore-pool.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
@@ -156,7 +156,7 @@ vi.mock(import('../../machines/rebuild.ts'), async (load) => {
 /** The job that runs, where one does. */
 const running = vi.hoisted(() => ({ job: null as AsyncLocalStorage<{ commandId: string; term: number }> | null }));
 
-vi.mock(import('../../actors/away.ts'), async (load) => {
+vi.mock(import('../../actors/runtime/store-failover.ts'), async (load) => {
   const real = await load();
   return {
     ...real,

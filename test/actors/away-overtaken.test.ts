@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import { aways, redisGoes, redisReturns } from '../support/away-crash.ts';
 import { holdTermWrites } from '../support/replicas.ts';
 import { ingress, lose } from '../support/setups.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../adapters/memory/random.ts';
-import type { ObservedNode } from '../../machines/types.ts';
+import type { ObservedNode } from '../../machines/model/types.ts';
 import { aways } from '../support/away-crash.ts';
 import { playAll, storms } from '../support/away-storms.ts';
 import { extent } from '../support/extent.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { RecordStore } from '../../actors/ports.ts';
+import type { RecordStore } from '../../actors/ports/records.ts';
 import { aways, redisGoes, redisIsEmptied, redisReturns } from '../support/away-crash.ts';
 import { leading } from '../support/replicas.ts';
 import { ingress, lose, untilAssigns } from '../support/setups.ts';

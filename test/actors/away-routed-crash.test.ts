@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { type AwayScenario, crashEverywhere, REDIS_THEN } from '../support/away-crash.ts';
 import { extent } from '../support/extent.ts';
 import { providerIDOf, type World } from '../support/world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { Refused } from '../../actors/errors.ts';
+import { Refused } from '../../actors/ports/errors.ts';
 import { redisGoes, redisReturns } from '../support/away-crash.ts';
 import { node, type WorldOptions } from '../support/world.ts';
 import { NODES, one, stable } from './routed-crash-scenarios.ts';

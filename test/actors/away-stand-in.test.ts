@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type StandIn, switching } from '../../actors/away.ts';
 import type { ActiveJob, JobStep } from '../../actors/ports/queues.ts';
+import { type StandIn, switching } from '../../actors/runtime/store-failover.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { aways, redisGoes, redisReturns } from '../support/away-crash.ts';
 import { cutOff, leading } from '../support/replicas.ts';
 import { lose, untilAssigns } from '../support/setups.ts';

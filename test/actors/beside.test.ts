@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { beside } from '../../actors/beside.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
-import { type Acquiring, type PoolContext, poolContext } from '../../machines/pool.ts';
-import type { ActorId, Address } from '../../machines/types.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
+import { beside } from '../../actors/runtime/beside.ts';
+import type { ActorId, Address } from '../../machines/model/types.ts';
+import { type Acquiring, type PoolContext, poolContext } from '../../machines/pool/context.ts';
 
 const INTENT = { knownAddresses: [], listedAt: 1, region: 'nyc3' };
 const MADE = '203.0.113.1' as Address;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
-import type { CellWrite, SaveResult } from '../../actors/ports.ts';
-import { TIMERS } from '../../actors/queue-data.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
+import type { CellWrite, SaveResult } from '../../actors/ports/records.ts';
+import { TIMERS } from '../../actors/runtime/queue-data.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
-import { verificationActor } from '../../machines/verification.ts';
+import { verificationActor } from '../../machines/verification/verification.ts';
 import { cellsOn } from '../support/cells.ts';
 
 const ID = verificationActor('digitalocean');

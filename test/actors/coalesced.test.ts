@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { coalesced } from '../../actors/coalesced.ts';
+import { coalesced } from '../../actors/runtime/debounce.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 describe('work that is asked for often', () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { Cell } from '../../actors/cell.ts';
-import type { Chart } from '../../actors/charts.ts';
 import type { KillPoint } from '../../actors/ports/observers.ts';
+import { Cell } from '../../actors/runtime/cell.ts';
+import type { Chart } from '../../actors/runtime/charts.ts';
 import { type Spoil, state } from '../machines/mutations-spoil.ts';
 import { shareOf } from '../support/extent.ts';
 import type { WorldOptions } from '../support/world.ts';
@@ -9,7 +9,7 @@ import { type Crash, KILL_POINTS, run, type Takeover } from './crash-run.ts';
 import { SCENARIOS, type Scenario } from './crash-scenarios.ts';
 
 const statuses = vi.hoisted(() => ({ forgotten: false }));
-vi.mock(import('../../machines/rebuild.ts'), async (load) => {
+vi.mock(import('../../machines/status/restore-pool.ts'), async (load) => {
   const real = await load();
   return { ...real, addressesIn: (status) => (statuses.forgotten ? [] : real.addressesIn(status)) };
 });

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { withoutHands } from '../support/replicas.ts';
 import { ipsOf } from './creation-steps.ts';
 import { test } from './routed-test.ts';

@@ -1,4 +1,4 @@
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import type { World } from '../support/world.ts';
 
 /** Does something each time that the provider is about to create an address. */

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Fault } from '../../adapters/memory/faults.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { ingress } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
 import { node } from '../support/world.ts';

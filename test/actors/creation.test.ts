@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { ingress, lose } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
 import { node, type World } from '../support/world.ts';

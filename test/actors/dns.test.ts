@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ErrorKind } from '../../machines/types.ts';
+import type { ErrorKind } from '../../machines/model/types.ts';
 import { DNSWorld, MINUTE, ZONE } from './dns-world.ts';
 
 const [A, B, C] = ['203.0.113.1', '203.0.113.2', '203.0.113.3'] as const;

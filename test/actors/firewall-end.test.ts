@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import type { KillPoint } from '../../actors/ports/observers.ts';
-import { firewallActor } from '../../machines/firewall-id.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { ActorId } from '../../machines/types.ts';
+import { firewallActor } from '../../machines/model/firewall-id.ts';
+import type { ActorId } from '../../machines/model/types.ts';
 import { node, type OperatorProcess, PROVIDER, providerIDOf } from '../support/world.ts';
 import { KILL_POINTS } from './crash-run.ts';
 import { test } from './routed-test.ts';

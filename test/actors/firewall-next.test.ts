@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { StoredCell } from '../../actors/ports.ts';
-import type { Envelope } from '../../actors/turn.ts';
+import type { StoredCell } from '../../actors/ports/records.ts';
+import type { Envelope } from '../../actors/runtime/turn.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
-import { firewallActor } from '../../machines/firewall-id.ts';
-import type { ActorId, ProviderID } from '../../machines/types.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import { firewallActor } from '../../machines/model/firewall-id.ts';
+import type { ActorId, ProviderID } from '../../machines/model/types.ts';
 import { cellsOn } from '../support/cells.ts';
 
 const ACTOR = firewallActor('digitalocean', 'edge');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { node, providerIDOf } from '../support/world.ts';
 
 import { MINUTE, RoutedWorld, SECOND } from './routed-world.ts';

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { charts } from '../../actors/catalogue.ts';
-import { Leader } from '../../actors/leader.ts';
-import { ObservedPools } from '../../actors/pools.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
+import { ObservedPools } from '../../actors/controllers/pool-cache.ts';
+import { stateOf } from '../../actors/controllers/record-view.ts';
+import { consumeJobs } from '../../actors/jobs/worker.ts';
+import { Leader } from '../../actors/leadership/leader.ts';
 import type { LogFields } from '../../actors/ports/observers.ts';
-import { stateOf } from '../../actors/view.ts';
-import { VipDesk } from '../../actors/vip/desk.ts';
-import { ObservedVips } from '../../actors/vip/observed.ts';
-import { consumeJobs } from '../../actors/worker.ts';
+import { ObservedVips } from '../../actors/vip/object-cache.ts';
+import { VipDesk } from '../../actors/vip/service-allocation.ts';
 import { memoryDirectory } from '../../adapters/memory/directory.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
 import type { FirewallPolicy } from '../../machines/events.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
 import { node, PROVIDER, providerIDOf, World } from '../support/world.ts';
 
 const A = '203.0.113.7';

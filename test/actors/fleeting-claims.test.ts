@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { killAll, untilAssigns } from '../support/setups.ts';
 import { test } from '../support/sound.ts';

@@ -1,7 +1,7 @@
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { asOwner, type VipService } from '../../machines/vip.ts';
+import { asOwner, type VipService } from '../../machines/vip/objects.ts';
 import { JobsWorld, type JobsWorldOptions, OLD, YOUNG } from './jobs-world.ts';
 
 /** RoutedIPs of a class whose Jobs assign addresses of the IPGroup `edge`, which has 192.0.2.1 and 192.0.2.2 to give; and Services. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Guards } from '../../actors/guards.ts';
+import { Guards } from '../../actors/controllers/finalizers.ts';
 import type { ClusterWriter, PoolObject } from '../../actors/ports/cluster.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';

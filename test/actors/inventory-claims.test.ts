@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
-import type { Account, Standing } from '../../machines/inventory.ts';
-import type { Address } from '../../machines/types.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import type { Address } from '../../machines/model/types.ts';
+import type { Account, Standing } from '../../machines/status/inventory.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';

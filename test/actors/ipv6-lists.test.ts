@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { PartialList, ProviderError } from '../../actors/errors.ts';
+import { PartialList, ProviderError } from '../../actors/ports/errors.ts';
 import { test } from '../support/sound.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { bothOn, FOUR, facts, SEVEN, SIX } from './ipv6-pools.ts';

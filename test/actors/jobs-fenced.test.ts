@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
-import { Fenced } from '../../actors/errors.ts';
-import { bodyOf } from '../../actors/jobs/bodies.ts';
-import type { JobContext } from '../../actors/jobs/body.ts';
+import type { JobContext } from '../../actors/jobs/job.ts';
+import { bodyOf } from '../../actors/jobs/registry.ts';
 import type { ClusterWriter } from '../../actors/ports/cluster.ts';
+import { Fenced } from '../../actors/ports/errors.ts';
 import type { JobDriver } from '../../actors/ports/job-driver.ts';
 import type { ProviderJobName } from '../../machines/jobs.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { consumeJobs, type WorkerPorts } from '../../actors/jobs/worker.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import type { JobDriver } from '../../actors/ports/job-driver.ts';
-import type { Json, RecordStore } from '../../actors/ports.ts';
-import { OUTCOMES } from '../../actors/queue-data.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
-import { consumeJobs, type WorkerPorts } from '../../actors/worker.ts';
+import type { Json, RecordStore } from '../../actors/ports/records.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
+import { OUTCOMES } from '../../actors/runtime/queue-data.ts';
 import { jobsOnly } from '../../adapters/accounts/jobs-only.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { MemoryJobs } from '../../adapters/memory/job-driver.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import { JOBS_ONLY, jobsOnly } from '../../adapters/accounts/jobs-only.ts';
 import { MemoryJobs, type MemoryJobsOptions } from '../../adapters/memory/job-driver.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
-import { OUTCOMES, type OutcomeData } from '../../actors/queue-data.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import { OUTCOMES, type OutcomeData } from '../../actors/runtime/queue-data.ts';
 import { JOBS_ONLY } from '../../adapters/accounts/jobs-only.ts';
 import type { JobScript } from '../../adapters/memory/job-driver.ts';
 import { JobsWorld, jobDriven, KEY, OLD, YOUNG } from './jobs-world.ts';

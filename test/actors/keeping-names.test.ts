@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { node, World } from '../support/world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { PAUSED } from '../../machines/marks.ts';
+import { PAUSED } from '../../machines/pool/annotations.ts';
 import { node } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { CLASS_NAME, MINUTE, type RoutedWorld, SECOND, service } from './routed-world.ts';

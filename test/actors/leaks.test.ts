@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { firewallActor } from '../../machines/firewall-id.ts';
+import { firewallActor } from '../../machines/model/firewall-id.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { FIREWALL, MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { leftClaims } from '../../actors/left-claims.ts';
+import { leftClaims } from '../../actors/leadership/stale-claims.ts';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
 
 const FIREWALL = 'firewall/digitalocean/edge';
 const POOL = 'rip/web/shop';

@@ -1,5 +1,5 @@
 import { describe, expect, vi } from 'vitest';
-import type { Address, ObservedAddress } from '../../machines/types.ts';
+import type { Address, ObservedAddress } from '../../machines/model/types.ts';
 import { test } from '../support/sound.ts';
 import { node, providerIDOf, type World } from '../support/world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type Address, UNASSIGNED } from '../../machines/types.ts';
+import { type Address, UNASSIGNED } from '../../machines/model/types.ts';
 import { test } from '../support/sound.ts';
 import { node, providerIDOf, type World } from '../support/world.ts';
 

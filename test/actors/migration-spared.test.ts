@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { vipJobBodies } from '../../actors/jobs/vip.ts';
-import { VipDesk } from '../../actors/vip/desk.ts';
-import { ObservedVips, vipActor, virtualIPActor } from '../../actors/vip/observed.ts';
+import { ObservedVips, vipActor, virtualIPActor } from '../../actors/vip/object-cache.ts';
+import { VipDesk } from '../../actors/vip/service-allocation.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
-import type { ServiceObserved } from '../../machines/vip-service.ts';
-import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION } from '../../machines/virtual-ip.ts';
+import type { ServiceObserved } from '../../machines/vip/decisions.ts';
+import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION } from '../../machines/vip/virtualip.ts';
 import { ADDRESS, MigrationWorld, SEGMENT, STAGES } from './migration-world.ts';
 import { SECOND } from './vip-world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { VirtualIPNotFound } from '../../actors/errors.ts';
 import { runVipJob } from '../../actors/jobs/vip-queue.ts';
-import type { MigrationJobName } from '../../machines/virtual-ip-migration-jobs.ts';
+import { VirtualIPNotFound } from '../../actors/ports/errors.ts';
+import type { MigrationJobName } from '../../machines/migration/jobs.ts';
 import { expectMigrated, served } from './migration-acts.ts';
 import { ADDRESS, CLONE, STAGES } from './migration-world.ts';
 import { SECOND } from './vip-world.ts';

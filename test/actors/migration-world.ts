@@ -1,5 +1,5 @@
 import type { VipChange } from '../../adapters/memory/vip-world.ts';
-import type { VirtualIP } from '../../machines/virtual-ip.ts';
+import type { VirtualIP } from '../../machines/vip/virtualip.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { SECOND, VipWorld } from './vip-world.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { admitVirtualIP } from '../../machines/vip-admission.ts';
-import type { VirtualIP } from '../../machines/virtual-ip.ts';
+import { admitVirtualIP } from '../../machines/migration/admission.ts';
+import type { VirtualIP } from '../../machines/vip/virtualip.ts';
 import { expectMigrated, MIGRATED, opened, served, stuckAt } from './migration-acts.ts';
 import { ADDRESS, CLONE, MigrationWorld, STAGES } from './migration-world.ts';
 import { SECOND } from './vip-world.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { moveLog } from '../../actors/move-log.ts';
+import { moveLog } from '../../actors/status/move-log.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
 import { node } from '../support/world.ts';

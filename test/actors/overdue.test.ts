@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Waits } from '../../actors/overdue.ts';
-import type { ActorRecord, Waiting } from '../../actors/ports.ts';
+import type { ActorRecord, Waiting } from '../../actors/ports/records.ts';
+import { Waits } from '../../actors/runtime/lost-commands.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 const SECOND = 1_000;

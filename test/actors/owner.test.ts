@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { namespacesFor } from '../../actors/owner.ts';
+import { namespacesFor } from '../../actors/jobs/owner.ts';
 
 test.each([
   ['rip/web/shop/203.0.113.7', {}, ['web']],

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Ownership } from '../../actors/ownership.ts';
-import { ObservedPools } from '../../actors/pools.ts';
+import { Ownership } from '../../actors/controllers/ownership.ts';
+import { ObservedPools } from '../../actors/controllers/pool-cache.ts';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
-import type { Standing } from '../../machines/precedence.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Standing } from '../../machines/model/precedence.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { type Account, ownerOf } from '../support/owners.ts';
 
 const object = (name: string, createdAt: number, uid = `uid-${name}`, kind = 'FloatingIPPool'): PoolObject =>

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { test } from '../support/sound.ts';
 import { node } from '../support/world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Kept } from '../../machines/types.ts';
+import type { Kept } from '../../machines/model/types.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld, SECOND, service } from './routed-world.ts';

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
-import { type AddressReader, addressReader, type Reading } from '../../actors/jobs/reader.ts';
+import { type AddressReader, addressReader, type Reading } from '../../actors/jobs/address-reader.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
 import { type VirtualClock, virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryProvider, memoryProvider } from '../../adapters/memory/provider.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 
 const STEP = 150;
 const CALL: Call = { purpose: 'confirm' };

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { charts } from '../../actors/catalogue.ts';
-import { EXAMPLE } from '../../actors/charts.ts';
-import type { ActorRecord, Json } from '../../actors/ports.ts';
-import { type RebuildPorts, rebuilt } from '../../actors/rebuilding.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
-import { begin, unfit } from '../../actors/step.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
+import { type RebuildPorts, rebuilt } from '../../actors/leadership/restored-pool.ts';
+import type { ActorRecord, Json } from '../../actors/ports/records.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
+import { EXAMPLE } from '../../actors/runtime/charts.ts';
+import { begin, unfit } from '../../actors/runtime/step.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 const ALL = charts(DEFAULT_SETTINGS, () => 1);

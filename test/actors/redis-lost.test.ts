@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { redisGoes, redisIsEmptied, redisReturns } from '../support/away-crash.ts';
 import { asFlipopKeeps } from '../support/flipop-statuses.ts';
 import { ingress, killAll, lose, untilAssigns } from '../support/setups.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
-import type { Address } from '../../machines/types.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { type Metered, openMetered } from '../support/metered.ts';
 import { node, PROVIDER, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';

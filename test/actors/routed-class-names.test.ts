@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { ObservedPolicies } from '../../actors/policies.ts';
+import { ObservedPolicies } from '../../actors/controllers/class-cache.ts';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import { node } from '../support/world.ts';
 import { test } from './routed-test.ts';

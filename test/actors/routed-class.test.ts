@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
-import { ObservedPolicies } from '../../actors/policies.ts';
-import type { Json } from '../../actors/ports.ts';
+import { ObservedPolicies } from '../../actors/controllers/class-cache.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { ObservedNode } from '../../machines/types.ts';
+import type { ObservedNode } from '../../machines/model/types.ts';
 import { node, providerIDOf } from '../support/world.ts';
 import { jobDriven } from './jobs-world.ts';
 import { test } from './routed-test.ts';

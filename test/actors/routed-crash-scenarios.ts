@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { ProviderID } from '../../machines/types.ts';
+import type { ProviderID } from '../../machines/model/types.ts';
 import { node, providerIDOf, type WorldOptions } from '../support/world.ts';
 import type { Scenario } from './crash-scenarios.ts';
 import { expectRoutedSound } from './routed-test.ts';

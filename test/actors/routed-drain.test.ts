@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { node } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, SECOND } from './routed-world.ts';

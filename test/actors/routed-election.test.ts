@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address, ObservedNode } from '../../machines/types.ts';
+import type { Address, ObservedNode } from '../../machines/model/types.ts';
 import { node, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { FIREWALL, MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';

@@ -1,4 +1,4 @@
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { node } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE } from './routed-world.ts';

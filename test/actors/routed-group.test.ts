@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
-import { bodyOf } from '../../actors/jobs/bodies.ts';
-import type { JobContext } from '../../actors/jobs/body.ts';
+import type { JobContext } from '../../actors/jobs/job.ts';
+import { bodyOf } from '../../actors/jobs/registry.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { JobDriver } from '../../actors/ports/job-driver.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryVipCluster } from '../../adapters/memory/vip-cluster.ts';

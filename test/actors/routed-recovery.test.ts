@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { stateOf } from '../../actors/view.ts';
+import { stateOf } from '../../actors/controllers/record-view.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { node, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';

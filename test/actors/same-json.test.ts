@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isSameJson } from '../../actors/same-json.ts';
+import { isSameJson } from '../../actors/runtime/same-json.ts';
 
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted);

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Sender } from '../../actors/ports/observers.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { node } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld } from './routed-world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { RecordStore } from '../../actors/ports.ts';
-import { type Parting, part } from '../../actors/stopping.ts';
+import type { RecordStore } from '../../actors/ports/records.ts';
+import { type Parting, part } from '../../actors/runtime/shutdown.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { ingress, lose, untilAssigns } from '../support/setups.ts';
 import { node, World } from '../support/world.ts';

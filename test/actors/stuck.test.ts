@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import { test } from '../support/sound.ts';
 import { node, type World } from '../support/world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { node, World } from '../support/world.ts';
 import { SECOND, VipWorld } from './vip-world.ts';
 

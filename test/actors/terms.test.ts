@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Leader } from '../../actors/leader.ts';
-import { Terms, type TermsPorts } from '../../actors/terms.ts';
+import type { Leader } from '../../actors/leadership/leader.ts';
+import { Terms, type TermsPorts } from '../../actors/leadership/terms.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 type Found = { readonly term: number | null; readonly runId: string };

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { CellWrite } from '../../actors/ports/records.ts';
 import { TurnGate } from '../../actors/ports/turn-gate.ts';
-import type { CellWrite } from '../../actors/ports.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import { firewallActor } from '../../machines/firewall-id.ts';
+import { firewallActor } from '../../machines/model/firewall-id.ts';
 import { cellsOn } from '../support/cells.ts';
 
 const AT_ONCE = 64;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { assign, enqueueActions, setup } from 'xstate';
-import { charts } from '../../actors/catalogue.ts';
-import type { Chart } from '../../actors/charts.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
-import { type CellState, type Envelope, runTurn, type TurnResult } from '../../actors/turn.ts';
-import type { Address } from '../../machines/types.ts';
-import { zoneActor } from '../../machines/zone.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
+import type { Chart } from '../../actors/runtime/charts.ts';
+import { type CellState, type Envelope, runTurn, type TurnResult } from '../../actors/runtime/turn.ts';
+import { zoneActor } from '../../machines/dns/zone.ts';
+import type { Address } from '../../machines/model/types.ts';
 
 const POOL = 'pool/default/ingress';
 const RECORDS = `${POOL}/dns`;

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { PAUSED } from '../../machines/marks.ts';
-import { type Address, UNASSIGNED } from '../../machines/types.ts';
+import { type Address, UNASSIGNED } from '../../machines/model/types.ts';
+import { PAUSED } from '../../machines/pool/annotations.ts';
 import { killAll } from '../support/setups.ts';
 import { node, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Chart, Charts } from '../../actors/charts.ts';
-import { PAUSED } from '../../machines/marks.ts';
-import { type Address, UNASSIGNED } from '../../machines/types.ts';
+import type { Chart, Charts } from '../../actors/runtime/charts.ts';
+import { type Address, UNASSIGNED } from '../../machines/model/types.ts';
+import { PAUSED } from '../../machines/pool/annotations.ts';
 import { node, providerIDOf } from '../support/world.ts';
 import { MINUTE, RoutedWorld, SECOND } from './routed-world.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { jobBodies } from '../../actors/jobs/bodies.ts';
-import { type Address, UNASSIGNED } from '../../machines/types.ts';
+import { jobBodies } from '../../actors/jobs/registry.ts';
+import { type Address, UNASSIGNED } from '../../machines/model/types.ts';
 import { node } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, SECOND } from './routed-world.ts';

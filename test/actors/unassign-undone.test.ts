@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
-import { failoverFigures } from '../../actors/figures-failover.ts';
+import { failoverFigures } from '../../actors/status/failover-metrics.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { PAUSED } from '../../machines/marks.ts';
-import { type Address, UNASSIGNED } from '../../machines/types.ts';
+import { type Address, UNASSIGNED } from '../../machines/model/types.ts';
+import { PAUSED } from '../../machines/pool/annotations.ts';
 import { node } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';

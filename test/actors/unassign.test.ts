@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { PAUSED } from '../../machines/marks.ts';
-import { type Address, MOVE_TO, UNASSIGNED } from '../../machines/types.ts';
+import { type Address, MOVE_TO, UNASSIGNED } from '../../machines/model/types.ts';
+import { PAUSED } from '../../machines/pool/annotations.ts';
 import { node, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';

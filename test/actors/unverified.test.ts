@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import type { Supervisor } from '../../actors/supervisor.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { node, PROVIDER, providerIDOf, type World } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld } from './routed-world.ts';

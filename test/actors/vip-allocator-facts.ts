@@ -1,7 +1,7 @@
 import { Allocator } from '../../actors/vip/allocator.ts';
-import type { VipRequest } from '../../actors/vip/waiting.ts';
-import { type InvalidGroup, type ParsedGroup, parseGroup } from '../../machines/segment.ts';
-import type { Address } from '../../machines/types.ts';
+import type { VipRequest } from '../../actors/vip/wait-queue.ts';
+import type { Address } from '../../machines/model/types.ts';
+import { type InvalidGroup, type ParsedGroup, parseGroup } from '../../machines/vip/ip-group.ts';
 
 export const group = (name: string, segment: string, excludedIPs: readonly string[] = []): ParsedGroup | InvalidGroup =>
   parseGroup(name, { segment, excludedIPs });

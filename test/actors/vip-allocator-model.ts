@@ -1,6 +1,6 @@
 import type { Verdict } from '../../actors/vip/allocator.ts';
-import type { VipRequest } from '../../actors/vip/waiting.ts';
-import type { Address } from '../../machines/types.ts';
+import type { VipRequest } from '../../actors/vip/wait-queue.ts';
+import type { Address } from '../../machines/model/types.ts';
 
 /** A group with all its addresses written down. */
 export interface Listed {

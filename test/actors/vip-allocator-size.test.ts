@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { Allocator } from '../../actors/vip/allocator.ts';
 import { FreeRanges } from '../../actors/vip/free-ranges.ts';
 import { byNumber, SortedMap } from '../../actors/vip/sorted-map.ts';
-import type { VipRequest } from '../../actors/vip/waiting.ts';
-import type { Address } from '../../machines/types.ts';
+import type { VipRequest } from '../../actors/vip/wait-queue.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { group } from './vip-allocator-facts.ts';
 
 describe('a sorted map', () => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Allocator } from '../../actors/vip/allocator.ts';
-import type { VipRequest } from '../../actors/vip/waiting.ts';
-import { parseGroup } from '../../machines/segment.ts';
-import type { Address } from '../../machines/types.ts';
+import type { VipRequest } from '../../actors/vip/wait-queue.ts';
+import type { Address } from '../../machines/model/types.ts';
+import { parseGroup } from '../../machines/vip/ip-group.ts';
 import { type Listed, Model } from './vip-allocator-model.ts';
 
 const RUNS = 500;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { VIP_FINALIZER } from '../../machines/vip.ts';
+import { VIP_FINALIZER } from '../../machines/vip/objects.ts';
 import { wrongVips } from '../simulation/domains/vips-end.ts';
 import type { WorldOptions } from '../support/world.ts';
 import type { Scenario } from './crash-scenarios.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { GroupProjector, type GroupView } from '../../actors/vip/group-projector.ts';
+import { GroupProjector, type GroupView } from '../../actors/vip/group-status.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
-import { parseGroup } from '../../machines/segment.ts';
+import { parseGroup } from '../../machines/vip/ip-group.ts';
 
 const SPEC = { segment: '10.0.0.0/28', excludedIPs: ['10.0.0.0-10.0.0.5'] };
 

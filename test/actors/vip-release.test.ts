@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { VIP_FINALIZER } from '../../machines/vip.ts';
+import { VIP_FINALIZER } from '../../machines/vip/objects.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { SECOND, VipWorld } from './vip-world.ts';
 

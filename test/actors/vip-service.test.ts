@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { VIP_FINALIZER } from '../../machines/vip.ts';
+import { VIP_FINALIZER } from '../../machines/vip/objects.ts';
 import { SECOND, VipWorld } from './vip-world.ts';
 
 const SEGMENT = { segment: '1.1.1.0/29', excludedIPs: ['1.1.1.0', '1.1.1.2', '1.1.1.7'] };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { UnshownWrites } from '../../actors/vip/unshown-writes.ts';
+import { UnshownWrites } from '../../actors/vip/stale-watch.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import type { VipVerb } from '../../adapters/memory/vip-world.ts';
-import { VIP_FINALIZER, type VipService } from '../../machines/vip.ts';
+import { VIP_FINALIZER, type VipService } from '../../machines/vip/objects.ts';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
 import type { OperatorProcess } from '../support/world.ts';
 import { SECOND, VipWorld } from './vip-world.ts';

@@ -1,8 +1,8 @@
-import { stateOf } from '../../actors/view.ts';
+import { stateOf } from '../../actors/controllers/record-view.ts';
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
 import type { StoredService, VipChange } from '../../adapters/memory/vip-world.ts';
-import type { VipContext } from '../../machines/vip-service.ts';
+import type { VipContext } from '../../machines/vip/decisions.ts';
 import { VipRules } from '../support/vip-rules.ts';
 import { type Killer, type OperatorProcess, World, type WorldOptions } from '../support/world.ts';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { MigrationWriter } from '../../actors/ports/migration.ts';
-import { VirtualIPProjector } from '../../actors/vip/virtual-ip-projector.ts';
+import { VirtualIPProjector } from '../../actors/vip/migration-status.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
-import { virtualIPContext } from '../../machines/virtual-ip-migration.ts';
+import { virtualIPContext } from '../../machines/migration/decisions.ts';
 
 const KEY = 'vip/default/shop';
 

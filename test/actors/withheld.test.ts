@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced, failureOf, Withheld } from '../../actors/errors.ts';
+import { closed, withheldIn } from '../../actors/jobs/withheld.ts';
+import { Fenced, failureOf, Withheld } from '../../actors/ports/errors.ts';
 import type { JobRequest } from '../../actors/ports/job-driver.ts';
 import type { Fence } from '../../actors/ports/provider.ts';
-import type { Json } from '../../actors/ports.ts';
-import { closed, withheldIn } from '../../actors/withheld.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { MemoryJobs } from '../../adapters/memory/job-driver.ts';
-import { backoffMs } from '../../machines/backoff.ts';
 import type { JobName } from '../../machines/jobs.ts';
+import { backoffMs } from '../../machines/model/backoff.ts';
 
 const OPEN: Fence = { read: async () => undefined, assertFresh: () => undefined };
 const asked = (job: JobName, input: Json, actor = 'rip/default/shop') => ({ job, input, actor });

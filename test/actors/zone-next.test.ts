@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
-import type { Envelope } from '../../actors/turn.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
+import type { Envelope } from '../../actors/runtime/turn.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
-import type { ActorId, Address } from '../../machines/types.ts';
-import { type ZoneContext, zoneActor } from '../../machines/zone.ts';
+import { type ZoneContext, zoneActor } from '../../machines/dns/zone.ts';
+import type { ActorId, Address } from '../../machines/model/types.ts';
 import { cellsOn } from '../support/cells.ts';
 
 const ACTOR = zoneActor('digitalocean', 'example.com');

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
 import type { ProviderNeed } from '../../actors/ports/directory.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
 import { createLog } from '../../adapters/telemetry/log.ts';
 import { redaction } from '../../adapters/telemetry/redaction.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { issue, vouchersOf } from '../../adapters/admission/certificates.ts';
 import { CONFIGURATION, SECRET } from '../../adapters/admission/names.ts';
 import { CERTIFICATE_TIMES } from '../../adapters/admission/renewal.ts';
-import type { Request } from '../../adapters/kubernetes/connection.ts';
+import type { Request } from '../../adapters/kubernetes/client/connection.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { at, type JsonObject } from '../../simulator/kubernetes/objects.ts';
 import {

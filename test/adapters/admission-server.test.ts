@@ -9,7 +9,7 @@ import { Bodies } from '../../adapters/admission/bodies.ts';
 import { type Issued, issue } from '../../adapters/admission/certificates.ts';
 import { IP_PATH, VIRTUAL_IP_PATH } from '../../adapters/admission/names.ts';
 import { startWebhook, type Webhook } from '../../adapters/admission/server.ts';
-import { type AdmissionFacts, admitIP, admitVirtualIP } from '../../machines/vip-admission.ts';
+import { type AdmissionFacts, admitIP, admitVirtualIP } from '../../machines/migration/admission.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Answer, post } from './admission-support.ts';
 import { recordedLog } from './kubernetes-support.ts';

@@ -1,8 +1,9 @@
 // A replica whose provider client ends the process at each deletion, as a defect or a lack of memory may: the suite starts it again. Arguments: Redis URL, prefix,
 // queue. Says what it logs as an error.
+
+import { consumeJobs, type WorkerPorts } from '../../actors/jobs/worker.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
-import { consumeJobs, type WorkerPorts } from '../../actors/worker.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
 import { bullQueues } from '../../adapters/bullmq/queues.ts';
 import { memoryProvider } from '../../adapters/memory/provider.ts';
 import { patientClient } from '../../adapters/redis/client.ts';

@@ -1,9 +1,9 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import type { ActiveJob, NewJob } from '../../actors/ports/queues.ts';
-import { assertCommand } from '../../actors/queue-data.ts';
+import { assertCommand } from '../../actors/runtime/queue-data.ts';
 import { bullQueues } from '../../adapters/bullmq/queues.ts';
 import { patientClient } from '../../adapters/redis/client.ts';
 import { redisLink } from '../../adapters/redis/link.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import type { JobQueue } from '../../actors/ports/queues.ts';
 import { type BullQueues, bullQueues } from '../../adapters/bullmq/queues.ts';
 import { patientClient } from '../../adapters/redis/client.ts';

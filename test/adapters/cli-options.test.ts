@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
 
 const environmentOf = (env: NodeJS.ProcessEnv) => parseCommandLine([], env, '0.0.0')?.environment;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Call } from '../../actors/ports/provider.ts';
-import type { DNSRecord } from '../../machines/types.ts';
+import type { DNSRecord } from '../../machines/model/types.ts';
 import { expectKind } from '../contracts/provider-harness.ts';
 import { secret, startTestBed, type TestBed } from './cloudflare-support.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ActorRecord, Json } from '../../actors/ports.ts';
+import type { ActorRecord, Json } from '../../actors/ports/records.ts';
 import { rowOf } from '../../adapters/dashboard/rows.ts';
 
 const ADDRESS = 'pool/default/ingress/ip/203.0.113.7';

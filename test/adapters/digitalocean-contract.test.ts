@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import type { FaultSpec } from '../../simulator/digitalocean/faults.ts';
 import { describeProvider } from '../contracts/provider.ts';
 import type { NextCall, ProviderHarness } from '../contracts/provider-harness.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
 import { startTestBed } from './digitalocean-support.ts';
 

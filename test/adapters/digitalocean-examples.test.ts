@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
 import { createDigitalOceanProvider, type DigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { callOf, type DescribedBody, description, successOf } from '../simulator/digitalocean-described.ts';
 import { keptOf, READS } from '../simulator/digitalocean-reads.ts';
 import { recordingBudget, recordingLog } from './digitalocean-support.ts';

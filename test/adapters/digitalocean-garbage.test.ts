@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Call } from '../../actors/ports/provider.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
 import { serving } from '../support/serving.ts';
 import { recordingBudget, recordingLog, secret } from './digitalocean-support.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Call } from '../../actors/ports/provider.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import type { FaultSpec } from '../../simulator/digitalocean/faults.ts';
 import { expectKind } from '../contracts/provider-harness.ts';
 import { startTestBed, type TestBed } from './digitalocean-support.ts';

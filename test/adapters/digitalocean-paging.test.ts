@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { PageSizes, readPages } from '../../adapters/digitalocean/paging.ts';
 import { observedAddress } from '../../adapters/digitalocean/read.ts';
-import type { ProviderID } from '../../machines/types.ts';
+import type { ProviderID } from '../../machines/model/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
 import { startTestBed } from './digitalocean-support.ts';
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Call, Provider } from '../../actors/ports/provider.ts';
 import type { AddressAPI } from '../../adapters/digitalocean/addresses.ts';
-import type { Address, Port, ProviderID } from '../../machines/types.ts';
+import type { Address, Port, ProviderID } from '../../machines/model/types.ts';
 import type { DigitalOceanSimulator } from '../../simulator/digitalocean/server.ts';
 import { callOf, description, names, wrongs, wrongsInTexts } from '../simulator/digitalocean-described.ts';
 import { READS } from '../simulator/digitalocean-reads.ts';

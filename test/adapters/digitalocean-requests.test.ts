@@ -2,14 +2,14 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Fenced, Unreachable } from '../../actors/errors.ts';
 import type { Budget } from '../../actors/ports/budget.ts';
+import { Fenced, Unreachable } from '../../actors/ports/errors.ts';
 import type { KillPoint } from '../../actors/ports/observers.ts';
 import type { Call, ListCall } from '../../actors/ports/provider.ts';
 import { createRequestLayer } from '../../adapters/digitalocean/gaps.ts';
 import { library } from '../../adapters/digitalocean/library.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
 import { recordingBudget, recordingLog, secret, startTestBed, type TestBed } from './digitalocean-support.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Call } from '../../actors/ports/provider.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
 import { secret, startTestBed } from './digitalocean-support.ts';
 

@@ -1,11 +1,11 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { PartialList } from '../../actors/errors.ts';
+import type { PartialList } from '../../actors/ports/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
 import { createCloudflareProvider } from '../../adapters/cloudflare/provider.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
 import { recordingBudget, recordingLog, secret } from './digitalocean-support.ts';
 

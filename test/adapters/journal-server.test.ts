@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
-import type { JournalEntry } from '../../actors/ports.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
+import type { JournalEntry } from '../../actors/ports/records.ts';
 import { type JournalServer, startJournalServer } from '../../adapters/journal/server.ts';
-import type { Difference } from '../../machines/types.ts';
+import type { Difference } from '../../machines/model/types.ts';
 
 const ENTRY: JournalEntry = {
   actor: 'pool/default/p/ip/203.0.113.1',

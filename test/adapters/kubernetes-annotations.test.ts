@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { JSON_PATCH } from '../../adapters/kubernetes/connection.ts';
+import { JSON_PATCH } from '../../adapters/kubernetes/client/connection.ts';
 import { at, type Json } from '../../simulator/kubernetes/objects.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { nodeRef } from './kubernetes-support.ts';

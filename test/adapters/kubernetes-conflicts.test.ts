@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import { despiteConflicts, inVain } from '../../adapters/kubernetes/conflicts.ts';
+import { ApiError, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import { despiteConflicts, inVain } from '../../adapters/kubernetes/client/conflicts.ts';
 
 /** An attempt that fails with these errors, one after another, and answers how often it was made. */
 const failing = (errors: readonly Error[]) => {

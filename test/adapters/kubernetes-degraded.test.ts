@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Condition } from '../../machines/types.ts';
+import type { Condition } from '../../machines/model/types.ts';
 import { PATIENCE_MS } from '../support/wait-for.ts';
 import { writing } from './kubernetes-writer-support.ts';
 

@@ -1,8 +1,8 @@
-import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection, Request } from '../../adapters/kubernetes/connection.ts';
-import { LeaseElection } from '../../adapters/kubernetes/leadership.ts';
-import type { Lease } from '../../adapters/kubernetes/lease.ts';
-import { LoneLeadership } from '../../adapters/kubernetes/lone-leadership.ts';
+import { refusal, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection, Request } from '../../adapters/kubernetes/client/connection.ts';
+import { LoneLeadership } from '../../adapters/kubernetes/election/always-leader.ts';
+import { LeaseElection } from '../../adapters/kubernetes/election/leadership.ts';
+import type { Lease } from '../../adapters/kubernetes/election/lease.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { recordedLog } from './kubernetes-support.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
+import { ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../adapters/system/clock.ts';
-import type { EvacuatedNode, Evacuation } from '../../machines/types.ts';
+import type { EvacuatedNode, Evacuation } from '../../machines/model/types.ts';
 import { at, type Json } from '../../simulator/kubernetes/objects.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { addNode, nodeRef, Recorder } from './kubernetes-support.ts';

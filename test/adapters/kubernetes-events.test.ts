@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterEvent } from '../../actors/ports/cluster.ts';
-import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection, Request } from '../../adapters/kubernetes/connection.ts';
-import { EventWriter } from '../../adapters/kubernetes/event-writer.ts';
+import { refusal, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection, Request } from '../../adapters/kubernetes/client/connection.ts';
+import { EventWriter } from '../../adapters/kubernetes/writer/event-writer.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { recordedLog } from './kubernetes-support.ts';

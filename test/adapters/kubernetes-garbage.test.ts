@@ -1,12 +1,12 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import { termOf } from '../../adapters/kubernetes/lease.ts';
-import { listAll } from '../../adapters/kubernetes/pages.ts';
-import { Reflector } from '../../adapters/kubernetes/reflector.ts';
+import { listAll } from '../../adapters/kubernetes/cache/pages.ts';
+import { Reflector } from '../../adapters/kubernetes/cache/reflector.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import { termOf } from '../../adapters/kubernetes/election/lease.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import { termIn } from '../../machines/rebuild.ts';
+import { termIn } from '../../machines/status/restore-pool.ts';
 import { kubeconfigText } from '../../simulator/kubernetes/kubeconfig.ts';
 import { serving } from '../support/serving.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { refusal } from '../../adapters/kubernetes/api-error.ts';
+import { refusal } from '../../adapters/kubernetes/client/api-error.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { FOREIGN, HOLDER, isPatchOf, marking, ours, setTaints } from './kubernetes-holders-support.ts';

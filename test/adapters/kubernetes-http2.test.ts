@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { KubernetesSecrets } from '../../adapters/kubernetes/secrets.ts';
+import { KubernetesSecrets } from '../../adapters/kubernetes/source/secrets.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import type { Secured, Tls } from '../../simulator/kubernetes/secured.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { kubernetesInventory } from '../../adapters/kubernetes/inventory.ts';
-import { INVENTORY_KEY, INVENTORY_NAME } from '../../machines/inventory.ts';
+import { kubernetesInventory } from '../../adapters/kubernetes/writer/inventory.ts';
+import { INVENTORY_KEY, INVENTORY_NAME } from '../../machines/status/inventory.ts';
 import { connected, simulated } from './kubernetes-support.ts';
 
 const OBJECT = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: INVENTORY_NAME };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
-import { jobName, subjectLabel } from '../../adapters/kubernetes/job-names.ts';
+import { Fenced, ProviderError, Unreachable } from '../../actors/ports/errors.ts';
+import { jobName, subjectLabel } from '../../adapters/kubernetes/jobs/names.ts';
 import { at } from '../../simulator/kubernetes/objects.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { jobsCluster as cluster, FOR_EVER_MS, JOB, nameOf, TOKEN } from './kubernetes-jobs-cluster.ts';

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
-import type { JobContext } from '../../actors/jobs/body.ts';
-import { addressJobs } from '../../actors/jobs/by-job-addresses.ts';
+import type { JobContext } from '../../actors/jobs/job.ts';
+import { addressJobs } from '../../actors/jobs/kubernetes-job-addresses.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { JobState } from '../../actors/ports/job-driver.ts';
-import { JobEnds } from '../../adapters/kubernetes/job-ends.ts';
-import { readJob, readPod } from '../../adapters/kubernetes/job-reading.ts';
-import type { JobWatch } from '../../adapters/kubernetes/job-watch.ts';
+import { JobEnds } from '../../adapters/kubernetes/jobs/ends.ts';
+import { readJob, readPod } from '../../adapters/kubernetes/jobs/reading.ts';
+import type { JobWatch } from '../../adapters/kubernetes/jobs/watch.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import { parseAddress } from '../../machines/address.ts';
-import { visible } from '../../machines/visible.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import { visible } from '../../machines/model/visible.ts';
 import { type Draw, drawingOf } from '../fuzz/drawing.ts';
 import { mutated } from '../fuzz/peers/spoil.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
 import type { JobTemplates } from '../../actors/ports/directory.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { JobRequest } from '../../actors/ports/job-driver.ts';
-import { inputHash, jobName, labelValue } from '../../adapters/kubernetes/job-names.ts';
-import { renderJob } from '../../adapters/kubernetes/job-render.ts';
+import { inputHash, jobName, labelValue } from '../../adapters/kubernetes/jobs/names.ts';
+import { renderJob } from '../../adapters/kubernetes/jobs/render.ts';
 import { jobSpec, NO_SECRETS, requestOf, templatesOf } from './kubernetes-jobs-support.ts';
 
 const NOW = Date.parse('2026-11-02T10:00:00Z');

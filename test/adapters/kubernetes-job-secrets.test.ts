@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError } from '../../adapters/kubernetes/api-error.ts';
-import { JobEnds } from '../../adapters/kubernetes/job-ends.ts';
-import { classified } from '../../adapters/kubernetes/job-errors.ts';
-import { readJob, readPod } from '../../adapters/kubernetes/job-reading.ts';
-import type { JobWatch } from '../../adapters/kubernetes/job-watch.ts';
+import { ApiError } from '../../adapters/kubernetes/client/api-error.ts';
+import { JobEnds } from '../../adapters/kubernetes/jobs/ends.ts';
+import { classified } from '../../adapters/kubernetes/jobs/errors.ts';
+import { readJob, readPod } from '../../adapters/kubernetes/jobs/reading.ts';
+import type { JobWatch } from '../../adapters/kubernetes/jobs/watch.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { redaction } from '../../adapters/telemetry/redaction.ts';
 import { at } from '../../simulator/kubernetes/objects.ts';

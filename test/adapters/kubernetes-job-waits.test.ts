@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { jobName } from '../../adapters/kubernetes/job-names.ts';
+import { jobName } from '../../adapters/kubernetes/jobs/names.ts';
 import { runningStatus } from '../../simulator/kubernetes/job-pods.ts';
 import { at } from '../../simulator/kubernetes/objects.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,8 +1,8 @@
 import type { JobTemplates } from '../../actors/ports/directory.ts';
 import type { JobRequest, JobState } from '../../actors/ports/job-driver.ts';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import { kubernetesJobDriver } from '../../adapters/kubernetes/job-driver.ts';
-import { jobName } from '../../adapters/kubernetes/job-names.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import { kubernetesJobDriver } from '../../adapters/kubernetes/jobs/driver.ts';
+import { jobName } from '../../adapters/kubernetes/jobs/names.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { redaction } from '../../adapters/telemetry/redaction.ts';
 import { endedStatus } from '../../simulator/kubernetes/job-pods.ts';

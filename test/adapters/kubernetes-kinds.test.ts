@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { refusal } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import type { KubernetesSource } from '../../adapters/kubernetes/source.ts';
+import { refusal } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import type { KubernetesSource } from '../../adapters/kubernetes/source/source.ts';
 import { readDefinitions } from '../../simulator/kubernetes/definitions.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced } from '../../actors/errors.ts';
-import type { LeaseElection } from '../../adapters/kubernetes/leadership.ts';
-import { LEASE_NAME } from '../../adapters/kubernetes/lease.ts';
+import { Fenced } from '../../actors/ports/errors.ts';
+import type { LeaseElection } from '../../adapters/kubernetes/election/leadership.ts';
+import { LEASE_NAME } from '../../adapters/kubernetes/election/lease.ts';
 import { electing } from './kubernetes-electing.ts';
 
 describe('leader election', () => {

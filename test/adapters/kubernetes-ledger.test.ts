@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { kubernetesLedger, ledgerName } from '../../adapters/kubernetes/ledger.ts';
-import type { Address, Kept } from '../../machines/types.ts';
+import { kubernetesLedger, ledgerName } from '../../adapters/kubernetes/writer/ledger.ts';
+import type { Address, Kept } from '../../machines/model/types.ts';
 import { connected, simulated } from './kubernetes-support.ts';
 
 const OBJECT = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: ledgerName('web') };

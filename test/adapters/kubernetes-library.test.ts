@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
-const CONNECTION = new URL('../../adapters/kubernetes/connection.ts', import.meta.url).href;
-const KUBE_CONFIG = new URL('../../adapters/kubernetes/kube-config.ts', import.meta.url).href;
+const CONNECTION = new URL('../../adapters/kubernetes/client/connection.ts', import.meta.url).href;
+const KUBE_CONFIG = new URL('../../adapters/kubernetes/client/kube-config.ts', import.meta.url).href;
 
 /** Imports what the operator does, and prints what came with it. */
 const SCRIPT = `

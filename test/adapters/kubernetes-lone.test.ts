@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Fenced } from '../../actors/errors.ts';
-import { kubernetesLeadership } from '../../adapters/kubernetes/leadership-factory.ts';
+import { Fenced } from '../../actors/ports/errors.ts';
+import { kubernetesLeadership } from '../../adapters/kubernetes/election/leadership-factory.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { electing, LeaseServer } from './kubernetes-electing.ts';

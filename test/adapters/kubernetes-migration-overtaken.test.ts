@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { Overtaken, VirtualIPNotFound } from '../../actors/errors.ts';
 import { runVipJob, type VipMeans } from '../../actors/jobs/vip-queue.ts';
-import type { Request } from '../../adapters/kubernetes/connection.ts';
-import { KubernetesMigrationWriter } from '../../adapters/kubernetes/migration-writer.ts';
-import { CLONE_FINALIZER, IP_FINALIZER } from '../../machines/virtual-ip.ts';
+import { Overtaken, VirtualIPNotFound } from '../../actors/ports/errors.ts';
+import type { Request } from '../../adapters/kubernetes/client/connection.ts';
+import { KubernetesMigrationWriter } from '../../adapters/kubernetes/writer/migration-writer.ts';
+import { CLONE_FINALIZER, IP_FINALIZER } from '../../machines/vip/virtualip.ts';
 import { TestFence } from '../contracts/vip-harness.ts';
 import { Actor, type LegacyCluster, legacyCluster, validVirtualIP } from './kubernetes-migration-support.ts';
 import { connected } from './kubernetes-support.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced, ProviderError } from '../../actors/errors.ts';
-import type { Address } from '../../machines/types.ts';
-import { CLONE_FINALIZER, IP_FINALIZER } from '../../machines/virtual-ip.ts';
+import { Fenced, ProviderError } from '../../actors/ports/errors.ts';
+import type { Address } from '../../machines/model/types.ts';
+import { CLONE_FINALIZER, IP_FINALIZER } from '../../machines/vip/virtualip.ts';
 import { TestFence } from '../contracts/vip-harness.ts';
 import { legacyCluster, validVirtualIP } from './kubernetes-migration-support.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
-import { STATES } from '../../machines/virtual-ip-stage.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
+import { STATES } from '../../machines/migration/phase.ts';
 import { Actor, type LegacyCluster, legacyCluster, validVirtualIP } from './kubernetes-migration-support.ts';
 
 const OWNER = 'virtualips.paas.il/owner';

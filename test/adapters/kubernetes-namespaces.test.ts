@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { KubernetesNamespaces } from '../../adapters/kubernetes/namespaces.ts';
-import { TIMINGS } from '../../adapters/kubernetes/reflector.ts';
+import { TIMINGS } from '../../adapters/kubernetes/cache/reflector.ts';
+import { KubernetesNamespaces } from '../../adapters/kubernetes/source/namespaces.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { connected, simulated } from './kubernetes-support.ts';

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ApiError, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import { backoff } from '../../adapters/kubernetes/backoff.ts';
-import { type Connection, JSON_PATCH, type Request } from '../../adapters/kubernetes/connection.ts';
-import { Lane } from '../../adapters/kubernetes/lane.ts';
-import { NodeAnnotations } from '../../adapters/kubernetes/node-annotations.ts';
-import type { Seen } from '../../adapters/kubernetes/source.ts';
-import type { SeenNode } from '../../adapters/kubernetes/trim.ts';
+import type { SeenNode } from '../../adapters/kubernetes/cache/trim.ts';
+import { ApiError, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import { backoff } from '../../adapters/kubernetes/client/backoff.ts';
+import { type Connection, JSON_PATCH, type Request } from '../../adapters/kubernetes/client/connection.ts';
+import type { Seen } from '../../adapters/kubernetes/source/source.ts';
+import { NodeAnnotations } from '../../adapters/kubernetes/writer/node-annotations.ts';
+import { Lane } from '../../adapters/kubernetes/writer/work-queue.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { extent } from '../support/extent.ts';
 import { IPV4 } from './kubernetes-writer-support.ts';
 

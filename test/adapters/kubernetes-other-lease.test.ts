@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import { OtherLease, whileHeld } from '../../adapters/kubernetes/other-lease.ts';
+import { refusal, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import { OtherLease, whileHeld } from '../../adapters/kubernetes/election/foreign-lease.ts';
 import { electing } from './kubernetes-electing.ts';
 import { recordedLog } from './kubernetes-support.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Cause, Pace } from '../../adapters/kubernetes/pace.ts';
+import { type Cause, Pace } from '../../adapters/kubernetes/client/pace.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 const MS = 30;

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../actors/ports.ts';
-import { deedOf, refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import { backoff } from '../../adapters/kubernetes/backoff.ts';
-import { difference } from '../../adapters/kubernetes/difference.ts';
-import { intern } from '../../adapters/kubernetes/intern.ts';
-import { ItemScanner } from '../../adapters/kubernetes/item-scanner.ts';
-import { Lane } from '../../adapters/kubernetes/lane.ts';
-import { selectionOf } from '../../adapters/kubernetes/selection.ts';
-import { trimNode } from '../../adapters/kubernetes/trim.ts';
-import { trimPod } from '../../adapters/kubernetes/trim-pod.ts';
-import { withinBytes } from '../../adapters/kubernetes/within-bytes.ts';
+import type { Json } from '../../actors/ports/records.ts';
+import { intern } from '../../adapters/kubernetes/cache/intern.ts';
+import { selectionOf } from '../../adapters/kubernetes/cache/selection.ts';
+import { trimNode } from '../../adapters/kubernetes/cache/trim.ts';
+import { trimPod } from '../../adapters/kubernetes/cache/trim-pod.ts';
+import { deedOf, refusal, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import { backoff } from '../../adapters/kubernetes/client/backoff.ts';
+import { ItemScanner } from '../../adapters/kubernetes/client/list-parser.ts';
+import { difference } from '../../adapters/kubernetes/client/merge-patch.ts';
+import { withinBytes } from '../../adapters/kubernetes/client/within-bytes.ts';
+import { Lane } from '../../adapters/kubernetes/writer/work-queue.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 const isObject = (value: unknown): value is Record<string, Json> => typeof value === 'object' && value !== null && !Array.isArray(value);

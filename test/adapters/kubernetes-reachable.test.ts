@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection, WatchHandlers } from '../../adapters/kubernetes/connection.ts';
-import { reachable } from '../../adapters/kubernetes/reachable.ts';
+import { refusal, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection, WatchHandlers } from '../../adapters/kubernetes/client/connection.ts';
+import { reachable } from '../../adapters/kubernetes/client/reachability.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 const PATH = '/api/v1/nodes';

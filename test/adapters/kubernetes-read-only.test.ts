@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Connection, Request } from '../../adapters/kubernetes/connection.ts';
-import { readOnly, showObserveOnly } from '../../adapters/kubernetes/read-only.ts';
+import type { Connection, Request } from '../../adapters/kubernetes/client/connection.ts';
+import { readOnly, showObserveOnly } from '../../adapters/kubernetes/client/read-only.ts';
 
 /** A server that answers everything by the path that was asked for. */
 function server(): { readonly connection: Connection; readonly sent: Request[] } {

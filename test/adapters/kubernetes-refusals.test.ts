@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import { withRefusals } from '../../adapters/kubernetes/refusals.ts';
+import { refusal, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import { withRefusals } from '../../adapters/kubernetes/client/forbidden.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 const VIP = '/apis/paas.org/v1/namespaces/default/virtualips/shop';

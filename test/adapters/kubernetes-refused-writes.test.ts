@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { Refused } from '../../actors/errors.ts';
-import { refusal } from '../../adapters/kubernetes/api-error.ts';
-import { backoff } from '../../adapters/kubernetes/backoff.ts';
-import { Lane } from '../../adapters/kubernetes/lane.ts';
-import { withinLimits } from '../../adapters/kubernetes/within-limits.ts';
+import { Refused } from '../../actors/ports/errors.ts';
+import { refusal } from '../../adapters/kubernetes/client/api-error.ts';
+import { backoff } from '../../adapters/kubernetes/client/backoff.ts';
+import { withinLimits } from '../../adapters/kubernetes/client/within-limits.ts';
+import { Lane } from '../../adapters/kubernetes/writer/work-queue.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { at } from '../../simulator/kubernetes/objects.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';

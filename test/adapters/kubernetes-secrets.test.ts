@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { SecretReading, SecretUse } from '../../actors/ports/secrets.ts';
-import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection, WatchHandlers } from '../../adapters/kubernetes/connection.ts';
-import { KubernetesSecrets } from '../../adapters/kubernetes/secrets.ts';
+import { refusal, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection, WatchHandlers } from '../../adapters/kubernetes/client/connection.ts';
+import { KubernetesSecrets } from '../../adapters/kubernetes/source/secrets.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { intern } from '../../adapters/kubernetes/intern.ts';
-import { NodeSelections } from '../../adapters/kubernetes/node-selections.ts';
-import { PodSelections, type ServingNodes } from '../../adapters/kubernetes/pod-selections.ts';
-import { type SeenNode, type Trimmed, trimNode } from '../../adapters/kubernetes/trim.ts';
-import type { SeenPod } from '../../adapters/kubernetes/trim-pod.ts';
-import { compile, servingNodes } from '../../machines/match.ts';
-import { parseSelector, selects } from '../../machines/selector.ts';
+import { intern } from '../../adapters/kubernetes/cache/intern.ts';
+import { NodeSelections } from '../../adapters/kubernetes/cache/node-selections.ts';
+import { PodSelections, type ServingNodes } from '../../adapters/kubernetes/cache/pod-selections.ts';
+import { type SeenNode, type Trimmed, trimNode } from '../../adapters/kubernetes/cache/trim.ts';
+import type { SeenPod } from '../../adapters/kubernetes/cache/trim-pod.ts';
+import { compile, servingNodes } from '../../machines/model/matching.ts';
+import { parseSelector, selects } from '../../machines/model/selector.ts';
 
 const NAMESPACES = ['web', 'web-2', 'mail'];
 const SELECTORS = [

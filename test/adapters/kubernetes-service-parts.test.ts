@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type SeenEndpoint, trimEndpoints, trimSlice } from '../../adapters/kubernetes/endpoint-slices.ts';
-import { intern } from '../../adapters/kubernetes/intern.ts';
-import { endpointsIn, observedService } from '../../adapters/kubernetes/services.ts';
-import { trimPod } from '../../adapters/kubernetes/trim-pod.ts';
-import { trimService } from '../../adapters/kubernetes/trim-service.ts';
+import { type SeenEndpoint, trimEndpoints, trimSlice } from '../../adapters/kubernetes/cache/endpoint-slices.ts';
+import { intern } from '../../adapters/kubernetes/cache/intern.ts';
+import { trimPod } from '../../adapters/kubernetes/cache/trim-pod.ts';
+import { trimService } from '../../adapters/kubernetes/cache/trim-service.ts';
+import { endpointsIn, observedService } from '../../adapters/kubernetes/source/services.ts';
 
 const metadata = { name: 'web', namespace: 'default', uid: 'u' };
 

@@ -1,8 +1,8 @@
-import type { KubernetesSource, SourceOptions } from '../../adapters/kubernetes/source.ts';
+import type { KubernetesSource, SourceOptions } from '../../adapters/kubernetes/source/source.ts';
 import * as classes from '../../crds/generated/clusterroutedipclass.ts';
 import * as routedIPs from '../../crds/generated/routedip.ts';
 import * as issuers from '../../crds/generated/routedipissuer.ts';
-import type { ObservedService } from '../../machines/types.ts';
+import type { ObservedService } from '../../machines/model/types.ts';
 import type { Json, JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { KubernetesOptions, KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { refusal } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import { serviceQueryOf } from '../../machines/service.ts';
+import { refusal } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import { serviceQueryOf } from '../../machines/model/service-ref.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { intern } from '../../adapters/kubernetes/intern.ts';
-import { trimNode } from '../../adapters/kubernetes/trim.ts';
+import { intern } from '../../adapters/kubernetes/cache/intern.ts';
+import { trimNode } from '../../adapters/kubernetes/cache/trim.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection, Request } from '../../adapters/kubernetes/connection.ts';
-import { tokenAccess } from '../../adapters/kubernetes/token-access.ts';
+import { ApiError } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection, Request } from '../../adapters/kubernetes/client/connection.ts';
+import { tokenAccess } from '../../adapters/kubernetes/client/token-access.ts';
 import { connected, simulated } from './kubernetes-support.ts';
 
 interface World {

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { refusal } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import { trimVipService } from '../../adapters/kubernetes/trim-vip.ts';
-import type { VipSourceOptions } from '../../adapters/kubernetes/vip-source.ts';
+import { trimVipService } from '../../adapters/kubernetes/cache/trim-vip.ts';
+import { refusal } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import type { VipSourceOptions } from '../../adapters/kubernetes/source/vip-source.ts';
 import { readDefinitions } from '../../simulator/kubernetes/definitions.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { VipRecorder } from '../contracts/vip-harness.ts';

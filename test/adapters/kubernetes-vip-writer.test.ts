@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ProviderError, Unreachable } from '../../actors/errors.ts';
-import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection, Request } from '../../adapters/kubernetes/connection.ts';
-import { KubernetesVipWriter } from '../../adapters/kubernetes/vip-writer.ts';
-import { parseAddress } from '../../machines/address.ts';
+import { ProviderError, Unreachable } from '../../actors/ports/errors.ts';
+import { refusal, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection, Request } from '../../adapters/kubernetes/client/connection.ts';
+import { KubernetesVipWriter } from '../../adapters/kubernetes/writer/vip-writer.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { Address } from '../../machines/model/types.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { TestFence } from '../contracts/vip-harness.ts';
 import { VIP_CRDS } from '../contracts/vip-kubernetes.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { VirtualIPListener } from '../../actors/ports/migration.ts';
-import { lookAround } from '../../actors/vip/look-around.ts';
-import { KubernetesVirtualIPSource } from '../../adapters/kubernetes/virtual-ip-source.ts';
+import { lookAround } from '../../actors/vip/observe-migration.ts';
+import { KubernetesVirtualIPSource } from '../../adapters/kubernetes/source/virtual-ip-source.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import type { VirtualIP } from '../../machines/virtual-ip.ts';
+import type { VirtualIP } from '../../machines/vip/virtualip.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type LegacyCluster, legacyCluster, validVirtualIP } from './kubernetes-migration-support.ts';
 import { connected, QUICK, recordedLog } from './kubernetes-support.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import { Actor, legacyCluster, validVirtualIP } from './kubernetes-migration-support.ts';
 
 const OWNER = 'virtualips.paas.il/owner';

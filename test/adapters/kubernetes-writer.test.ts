@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import { readDefinitions } from '../../simulator/kubernetes/definitions.ts';
 import { at, type Json, type JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';

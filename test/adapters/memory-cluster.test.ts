@@ -3,8 +3,8 @@ import type { ClusterListener, PoolObject, PoolProjection } from '../../actors/p
 import { memoryCluster } from '../../adapters/memory/cluster.ts';
 import type { ClusterFact } from '../../machines/events.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { queryOf } from '../../machines/match.ts';
-import type { Address } from '../../machines/types.ts';
+import { queryOf } from '../../machines/model/matching.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { node } from '../support/world.ts';
 
 const IPV4 = '203.0.113.7' as Address;

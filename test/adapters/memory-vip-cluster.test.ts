@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
+import { Fenced, ProviderError, Unreachable } from '../../actors/ports/errors.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { MemoryVipOptions } from '../../adapters/memory/vip-world.ts';
-import { parseAddress } from '../../machines/address.ts';
-import type { Address } from '../../machines/types.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { TestFence, VipRecorder } from '../contracts/vip-harness.ts';
 
 const A = parseAddress('192.0.2.1') as Address;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ProbeOptions } from '../../actors/ports/account-probe.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 import { probe, type Surroundings } from '../../adapters/digitalocean/probe/command.ts';
 import type { Recording } from '../../adapters/digitalocean/probe/recording.ts';
 import type { Report } from '../../adapters/digitalocean/probe/report.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { ProbeOptions } from '../../actors/ports/account-probe.ts';
 import { findingOf } from '../../adapters/digitalocean/probe/write.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import type { FaultSpec } from '../../simulator/digitalocean/faults.ts';
 import { DROPLETS, HELD, leftIn, run, type Stage, stage, TOKEN, WRITES, ZONE } from './probe-support.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { CellWrite, Command } from '../../actors/ports.ts';
-import { type TakeoverPorts, writeMemory } from '../../actors/takeover.ts';
-import type { Memory } from '../../actors/unheard.ts';
+import type { Memory } from '../../actors/leadership/in-doubt.ts';
+import { type TakeoverPorts, writeMemory } from '../../actors/leadership/recovery.ts';
+import type { CellWrite, Command } from '../../actors/ports/records.ts';
 import { redisBudget } from '../../adapters/redis/budget.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
 import { redisStore } from '../../adapters/redis/store.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import { connectorTo } from '../../adapters/redis/connector.ts';
 import { bySentinels } from '../../adapters/redis/find-master.ts';
 import { type RedisLink, type RedisLinkOptions, redisLink } from '../../adapters/redis/link.ts';

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
-import type { CellWrite } from '../../actors/ports.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
+import type { CellWrite } from '../../actors/ports/records.ts';
 import { type RedisLink, type RedisLinkOptions, redisLink } from '../../adapters/redis/link.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jobOf } from '../../actors/queue-data.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
-import { consumeJobs } from '../../actors/worker.ts';
+import { consumeJobs } from '../../actors/jobs/worker.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
+import { jobOf } from '../../actors/runtime/queue-data.ts';
 import { bullQueues } from '../../adapters/bullmq/queues.ts';
 import { memoryProvider } from '../../adapters/memory/provider.ts';
 import { patientClient } from '../../adapters/redis/client.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 

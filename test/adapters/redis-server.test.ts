@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
-import { StoreHealth } from '../../actors/store-health.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
+import { StoreHealth } from '../../actors/runtime/store-health.ts';
 import { type RedisLink, redisLink } from '../../adapters/redis/link.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

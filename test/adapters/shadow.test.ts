@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Withheld } from '../../actors/errors.ts';
+import { Withheld } from '../../actors/ports/errors.ts';
 import type { Call, Provider } from '../../actors/ports/provider.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryProvider, memoryProvider } from '../../adapters/memory/provider.ts';
 import { byName, shadowOf } from '../../adapters/shadow/provider.ts';
-import type { Address, Difference, Port, ProviderID } from '../../machines/types.ts';
+import type { Address, Difference, Port, ProviderID } from '../../machines/model/types.ts';
 
 const CALL: Call = { purpose: 'verify' };
 const [ONE, TWO] = ['198.51.100.1', '198.51.100.2'] as [Address, Address];

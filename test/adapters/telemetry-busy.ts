@@ -1,4 +1,4 @@
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { MeasuredWorld, type Replica } from './telemetry-operator.ts';
 
 const A = '203.0.113.7';

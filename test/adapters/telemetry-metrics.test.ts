@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { BudgetReading } from '../../actors/ports/budget.ts';
 import type { PoolFigures } from '../../actors/ports/figures.ts';
 import type { JobRun, SavedTurn } from '../../actors/ports/observers.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
 import { statePaths } from '../../adapters/telemetry/state-paths.ts';
 import { metrics, NOW } from '../support/metrics.ts';
 

@@ -1,9 +1,9 @@
-import { charts } from '../../actors/catalogue.ts';
-import { figures } from '../../actors/figures.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
 import type { Log } from '../../actors/ports/observers.ts';
-import type { Clock, Json } from '../../actors/ports.ts';
-import { OUTCOMES, TIMERS } from '../../actors/queue-data.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import type { Clock, Json } from '../../actors/ports/records.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
+import { OUTCOMES, TIMERS } from '../../actors/runtime/queue-data.ts';
+import { figures } from '../../actors/status/metrics.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
 import { type MemoryBudget, memoryBudget } from '../../adapters/memory/budget.ts';
 import { type VirtualClock, virtualClock } from '../../adapters/memory/clock.ts';
@@ -17,9 +17,9 @@ import { endableClock } from '../../adapters/system/clock.ts';
 import { createMetrics, type Metrics, type MetricsSources } from '../../adapters/telemetry/metrics.ts';
 import { toldToo } from '../../adapters/telemetry/objects.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { queryOf } from '../../machines/match.ts';
-import type { Address, ObservedNode } from '../../machines/types.ts';
-import type { ProviderFacts } from '../../machines/validate.ts';
+import { queryOf } from '../../machines/model/matching.ts';
+import type { Address, ObservedNode } from '../../machines/model/types.ts';
+import type { ProviderFacts } from '../../machines/spec/pool.ts';
 import { node, PROVIDER, providerIDOf } from '../support/world.ts';
 import { type Sample, samplesOf } from './telemetry-scrape.ts';
 

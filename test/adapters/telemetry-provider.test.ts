@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced, ProviderError } from '../../actors/errors.ts';
+import { Fenced, ProviderError } from '../../actors/ports/errors.ts';
 import type { Call, CallOwner, Provider } from '../../actors/ports/provider.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { metrics } from '../support/metrics.ts';
 
 describe('a provider', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { charts } from '../../actors/catalogue.ts';
-import { poolFigures, recordSetFigures } from '../../actors/figures.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
 import type { RecordSetFigures } from '../../actors/ports/figures.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
-import { type CellState, type Envelope, runTurn } from '../../actors/turn.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
+import { type CellState, type Envelope, runTurn } from '../../actors/runtime/turn.ts';
+import { poolFigures, recordSetFigures } from '../../actors/status/metrics.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { queryOf } from '../../machines/match.ts';
-import type { Address, ObservedNode } from '../../machines/types.ts';
+import { queryOf } from '../../machines/model/matching.ts';
+import type { Address, ObservedNode } from '../../machines/model/types.ts';
 import { node } from '../support/world.ts';
 
 const ID = 'records/default/nodes';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { MeasuredWorld, type Replica, TOKEN_HASH } from './telemetry-operator.ts';
 import type { Sample } from './telemetry-scrape.ts';
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { ProviderError } from '../../actors/errors.ts';
 import type { JobTemplates } from '../../actors/ports/directory.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { JobDriver, JobRequest, JobState } from '../../actors/ports/job-driver.ts';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import { kubernetesJobDriver } from '../../adapters/kubernetes/job-driver.ts';
-import { jobName } from '../../adapters/kubernetes/job-names.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import { kubernetesJobDriver } from '../../adapters/kubernetes/jobs/driver.ts';
+import { jobName } from '../../adapters/kubernetes/jobs/names.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { firewallRequestOf, jobSpec, NO_SECRETS, openFence, requestOf, templatesOf } from '../adapters/kubernetes-jobs-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Connection, Request } from '../../adapters/kubernetes/connection.ts';
-import { KubernetesWriter, WRITER_TIMINGS } from '../../adapters/kubernetes/writer.ts';
+import type { Connection, Request } from '../../adapters/kubernetes/client/connection.ts';
+import { KubernetesWriter, WRITER_TIMINGS } from '../../adapters/kubernetes/writer/writer.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, installCrds, installRoles } from '../support/kube-apply.ts';
 import { connectBy } from '../support/kube-connection.ts';

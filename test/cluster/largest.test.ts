@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LIMITS } from '../../machines/limits.ts';
+import { LIMITS } from '../../machines/spec/limits.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, installCrds } from '../support/kube-apply.ts';
 

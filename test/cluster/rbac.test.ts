@@ -1,8 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { ledgerName } from '../../adapters/kubernetes/ledger.ts';
-import { tokenAccess } from '../../adapters/kubernetes/token-access.ts';
+import { tokenAccess } from '../../adapters/kubernetes/client/token-access.ts';
+import { ledgerName } from '../../adapters/kubernetes/writer/ledger.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, installCrds, installRoles, type KubeObject, objectsIn, objectsInText, pathOf } from '../support/kube-apply.ts';
 import type { ApiRequest } from '../support/kube-client.ts';

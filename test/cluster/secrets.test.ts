@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SecretReading } from '../../actors/ports/secrets.ts';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import { TIMINGS } from '../../adapters/kubernetes/reflector.ts';
-import { KubernetesSecrets } from '../../adapters/kubernetes/secrets.ts';
+import { TIMINGS } from '../../adapters/kubernetes/cache/reflector.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import { KubernetesSecrets } from '../../adapters/kubernetes/source/secrets.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply } from '../support/kube-apply.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ledgerName } from '../../adapters/kubernetes/ledger.ts';
-import { INVENTORY_NAME } from '../../machines/inventory.ts';
+import { ledgerName } from '../../adapters/kubernetes/writer/ledger.ts';
+import { INVENTORY_NAME } from '../../machines/status/inventory.ts';
 import { commandsOf, stepsOf } from '../support/guide.ts';
 import { sectionOf } from '../support/guides.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';

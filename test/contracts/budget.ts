@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
 import type { Budget, BudgetReading } from '../../actors/ports/budget.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import type { Purpose } from '../../actors/ports/provider.ts';
 
 export interface BudgetLimits {

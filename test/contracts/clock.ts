@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 
 export interface ClockHarness {
   readonly clock: Clock;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
+import { Fenced, ProviderError, Unreachable } from '../../actors/ports/errors.ts';
 import type { Fence } from '../../actors/ports/provider.ts';
-import type { CellWrite } from '../../actors/ports.ts';
+import type { CellWrite } from '../../actors/ports/records.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryLease } from '../../adapters/memory/leadership.ts';
 import { memoryProvider } from '../../adapters/memory/provider.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 
 // What the adapters in memory do beyond their ports: the accidents that other tests rely on.
 

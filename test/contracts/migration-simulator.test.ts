@@ -1,5 +1,5 @@
-import { virtualIPIn } from '../../adapters/kubernetes/migration-objects.ts';
-import { KubernetesMigrationWriter } from '../../adapters/kubernetes/migration-writer.ts';
+import { virtualIPIn } from '../../adapters/kubernetes/client/migration-objects.ts';
+import { KubernetesMigrationWriter } from '../../adapters/kubernetes/writer/migration-writer.ts';
 import { connected, simulated } from '../adapters/kubernetes-support.ts';
 import { type MigrationHarness, migrationWriterContract } from './migration-writer.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ProviderID } from '../../machines/types.ts';
+import type { ProviderID } from '../../machines/model/types.ts';
 import { creation, expectKind, read, type Stage } from './provider-harness.ts';
 
 /** Finding, listing, creating and deleting addresses. */

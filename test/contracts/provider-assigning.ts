@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ProviderID } from '../../machines/types.ts';
+import type { ProviderID } from '../../machines/model/types.ts';
 import { expectKind, failover, read, type Stage } from './provider-harness.ts';
 
 /** Pointing addresses at nodes, and away from them. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Fenced } from '../../actors/errors.ts';
+import { Fenced } from '../../actors/ports/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
-import type { DNSRecord } from '../../machines/types.ts';
+import type { DNSRecord } from '../../machines/model/types.ts';
 import { type DNSHarness, expectKind, failure, type ZoneRecord } from './provider-harness.ts';
 
 const dns: Call = { purpose: 'dns' };

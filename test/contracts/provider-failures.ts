@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced } from '../../actors/errors.ts';
+import { Fenced } from '../../actors/ports/errors.ts';
 import { expectKind, failover, read, type Stage } from './provider-harness.ts';
 
 /** What callers may conclude from errors, and the fence before writes. */

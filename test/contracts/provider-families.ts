@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { creation, expectKind, failover, read, type Stage } from './provider-harness.ts';
 
 /** Addresses of both families in one account. */

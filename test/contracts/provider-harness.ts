@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Call, Provider } from '../../actors/ports/provider.ts';
-import type { Address, DNSRecord, ErrorKind, Family, ObservedAddress, ProviderID } from '../../machines/types.ts';
+import type { Address, DNSRecord, ErrorKind, Family, ObservedAddress, ProviderID } from '../../machines/model/types.ts';
 
 /** What befalls the next call, or the next that it can befall, once. */
 export type NextCall =

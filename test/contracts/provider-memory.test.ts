@@ -1,7 +1,7 @@
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import { memoryProvider } from '../../adapters/memory/provider.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { describeProvider } from './provider.ts';
 import type { NextCall } from './provider-harness.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe } from 'vitest';
-import type { Address, Family } from '../../machines/types.ts';
+import type { Address, Family } from '../../machines/model/types.ts';
 import { describeAddresses } from './provider-addresses.ts';
 import { describeAssigning } from './provider-assigning.ts';
 import { describeDNS } from './provider-dns.ts';

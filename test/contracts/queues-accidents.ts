@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced, Unreachable } from '../../actors/errors.ts';
+import { Fenced, Unreachable } from '../../actors/ports/errors.ts';
 import { done, gate, idle, job, type QueueStage, Recorder } from './queues-harness.ts';
 
 /** Killed processes, outages and emptied servers. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
-import type { ActorRecord, CellWrite, Claim, JournalEntry, RecordStore, TimerCommand } from '../../actors/ports.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
+import type { ActorRecord, CellWrite, Claim, JournalEntry, RecordStore, TimerCommand } from '../../actors/ports/records.ts';
 
 /** A record store and the accidents that befall it. */
 export interface RecordsHarness {

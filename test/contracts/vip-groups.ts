@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced } from '../../actors/errors.ts';
-import { parseAddress } from '../../machines/address.ts';
+import { Fenced } from '../../actors/ports/errors.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { TestFence, type VipHarness, VipRecorder } from './vip-harness.ts';
 
 const address = (text: string): Address => {

@@ -1,8 +1,8 @@
 import type { Fence } from '../../actors/ports/provider.ts';
 import type { VipListener, VipSource, VipWriter } from '../../actors/ports/vip.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
-import type { IPGroupObject, ReservedIP, VipService } from '../../machines/vip.ts';
+import type { Address } from '../../machines/model/types.ts';
+import type { IPGroupObject, ReservedIP, VipService } from '../../machines/vip/objects.ts';
 
 export interface ServiceSpec {
   readonly type?: string;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import { KubernetesVipSource, type VipSourceOptions } from '../../adapters/kubernetes/vip-source.ts';
-import { KubernetesVipWriter } from '../../adapters/kubernetes/vip-writer.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import { KubernetesVipSource, type VipSourceOptions } from '../../adapters/kubernetes/source/vip-source.ts';
+import { KubernetesVipWriter } from '../../adapters/kubernetes/writer/vip-writer.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ClientRef, KubeClient } from '../../simulator/kubernetes/client.ts';

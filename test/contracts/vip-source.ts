@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseAddress } from '../../machines/address.ts';
-import type { Address } from '../../machines/types.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { TestFence, type VipHarness, VipRecorder } from './vip-harness.ts';
 

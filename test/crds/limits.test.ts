@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { LIMITS } from '../../machines/limits.ts';
+import { LIMITS } from '../../machines/spec/limits.ts';
 import { limitOf, limitsFile, schemasOf } from '../../tools/generate-limits.ts';
 import { definitions } from '../../tools/generate-types.ts';
 import { staleFiles } from '../../tools/generated-files.ts';

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { cellOf } from '../../actors/charts.ts';
 import type { HeardEvent, Sender } from '../../actors/ports/observers.ts';
-import type { ActorRecord, Json } from '../../actors/ports.ts';
+import type { ActorRecord, Json } from '../../actors/ports/records.ts';
+import { cellOf } from '../../actors/runtime/charts.ts';
 import { serveAsset } from '../../adapters/dashboard/assets.ts';
 import { chartDefinition } from '../../adapters/dashboard/definition.ts';
 import { type InspectorBridge, startInspector } from '../../adapters/inspector/server.ts';

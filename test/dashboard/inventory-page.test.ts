@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type AccountFacts, type Inventory, inventoryOf } from '../../machines/inventory.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
+import { type AccountFacts, type Inventory, inventoryOf } from '../../machines/status/inventory.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { launchChromium } from './chromium.ts';
 import { SECRET, startWorld, type World } from './world.ts';

@@ -1,5 +1,5 @@
 import type { Transition } from '../../actors/ports/observers.ts';
-import type { ActorRecord, JournalEntry, Json, Waiting } from '../../actors/ports.ts';
+import type { ActorRecord, JournalEntry, Json, Waiting } from '../../actors/ports/records.ts';
 import type { MachineLike } from '../../adapters/dashboard/definition.ts';
 import { type Dashboard, startDashboard } from '../../adapters/dashboard/server.ts';
 import { accessTo } from '../../adapters/telemetry/access.ts';

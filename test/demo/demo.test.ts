@@ -205,7 +205,7 @@ describe('the demo', () => {
     const { log, metrics, operatorPid } = JSON.parse(demo.said.out);
     const began = () => readFileSync(log, 'utf8').match(/"msg":"leads"/g)?.length ?? 0;
     expect(began(), demo.said.err).toBe(1);
-    utimesSync(join(import.meta.dirname, '../../machines/ip.ts'), new Date(), new Date());
+    utimesSync(join(import.meta.dirname, '../../machines/address/decisions.ts'), new Date(), new Date());
     await waitFor('another process leads', () => began() === 2, 60_000);
     expect((await fetch(metrics)).status).toBe(200);
     demo.child.kill('SIGTERM');

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
 import { addGenerateSecret, type GenerateSecret } from '../../adapters/cli/generate-secret.ts';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
 import { installFiles } from '../../tools/generate-install.ts';

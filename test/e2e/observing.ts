@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { expect } from 'vitest';
-import type { Difference } from '../../machines/types.ts';
+import type { Difference } from '../../machines/model/types.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { Operator } from '../support/operator.ts';
 import type { Stage } from './stage.ts';

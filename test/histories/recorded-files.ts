@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../../actors/settings.ts';
+import type { Settings } from '../../actors/ports/settings.ts';
 import type { Line } from './recorded-journal.ts';
 
 /** Recordings stand in numbered sets. A set belongs to the versions that the charts had; the newest one is that of today's. */

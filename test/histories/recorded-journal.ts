@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Chart, type Charts, claimsOf, type StoredSnapshot } from '../../actors/charts.ts';
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
-import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
-import type { ActorId } from '../../machines/types.ts';
+import { type Chart, type Charts, claimsOf, type StoredSnapshot } from '../../actors/runtime/charts.ts';
+import { begin, type MachineEvent, type Step, step } from '../../actors/runtime/step.ts';
+import type { ActorId } from '../../machines/model/types.ts';
 import type { World, WorldOptions } from '../support/world.ts';
 
 /** Lets something happen in a world of these options; the recorder is handed the world before its first process starts. */

@@ -1,5 +1,5 @@
-import { charts } from '../../actors/catalogue.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
 import { SCENARIOS } from '../actors/crash-scenarios.ts';
 import { Simulation } from '../simulation/run.ts';
 import { ofPools, type ShortPools } from '../simulation/short.ts';
@@ -141,7 +141,7 @@ async function recordAll(anyway: boolean, names: readonly string[]): Promise<voi
   if (changed.length > 0 && !anyway) {
     console.error(`Records that are stored mean something else by now:\n  ${changed.join('\n  ')}`);
     console.error(
-      'Raise the version of the chart in actors/catalogue.ts and write `migrate`; or run with --anyway while no release stored any.',
+      'Raise the version of the chart in actors/controllers/chart-registry.ts and write `migrate`; or run with --anyway while no release stored any.',
     );
     process.exitCode = 1;
     return;

@@ -1,5 +1,5 @@
-import type { Charts } from '../../actors/charts.ts';
-import { unfit } from '../../actors/step.ts';
+import type { Charts } from '../../actors/runtime/charts.ts';
+import { unfit } from '../../actors/runtime/step.ts';
 import type { Journal } from './recorded-files.ts';
 import { follow, type Line, type Snapshots } from './recorded-journal.ts';
 

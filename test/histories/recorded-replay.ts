@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Chart, Charts, StoredSnapshot } from '../../actors/charts.ts';
-import { fits, step } from '../../actors/step.ts';
+import type { Chart, Charts, StoredSnapshot } from '../../actors/runtime/charts.ts';
+import { fits, step } from '../../actors/runtime/step.ts';
 import { follow, type Line, lineOf, type Snapshots } from './recorded-journal.ts';
 
 /** What the charts of today make of a recording. */

@@ -1,9 +1,9 @@
-import { ProviderError } from '../../actors/errors.ts';
-import { FORCE_RELEASE } from '../../actors/pools.ts';
+import { FORCE_RELEASE } from '../../actors/controllers/pool-cache.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { type ActorId, type Address, UNASSIGNED } from '../../machines/types.ts';
+import { type ActorId, type Address, UNASSIGNED } from '../../machines/model/types.ts';
 import { JobsWorld, OLD, YOUNG } from '../actors/jobs-world.ts';
 import { FIREWALL, MINUTE, RoutedWorld, servicePort } from '../actors/routed-world.ts';
 import { type OperatorProcess, PROVIDER, providerIDOf, type World } from '../support/world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import type { Chart, Charts, StoredSnapshot } from '../../actors/charts.ts';
-import type { ActorRecord, Json } from '../../actors/ports.ts';
+import type { ActorRecord, Json } from '../../actors/ports/records.ts';
+import type { Chart, Charts, StoredSnapshot } from '../../actors/runtime/charts.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { allActive, creates } from '../actors/creation-steps.ts';
 import { asFlipopKeeps } from '../support/flipop-statuses.ts';

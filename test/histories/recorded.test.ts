@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { charts } from '../../actors/catalogue.ts';
-import type { Chart, Charts, StoredSnapshot } from '../../actors/charts.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
+import type { Chart, Charts, StoredSnapshot } from '../../actors/runtime/charts.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
 import { restingStates, restsIn } from '../machines/explore.ts';
 import { action, guard, type Spoil, state } from '../machines/mutations-spoil.ts';
 import { type Journal, newestSet, openSet, readSet, sets, textOf } from './recorded-files.ts';

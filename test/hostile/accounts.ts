@@ -1,4 +1,4 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import { PROVIDER, type World } from '../support/world.ts';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
-import { firewallOf } from '../../machines/firewall-id.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { boundAddress } from '../../machines/rebuild-routed-ip.ts';
-import type { ActorId, Address, Port, ProviderID } from '../../machines/types.ts';
+import { firewallOf } from '../../machines/model/firewall-id.ts';
+import type { ActorId, Address, Port, ProviderID } from '../../machines/model/types.ts';
+import { boundAddress } from '../../machines/status/restore-routedip.ts';
 import { CLASS_NAME, service, servicePort } from '../actors/routed-world.ts';
 import { ADDRESSES, type Domain, index, NODES, of, type Played, type Stage, type Violation } from '../simulation/domain.ts';
 import { addressOf, FIREWALLS, NAMES, nameOf, nodeName, ZONE } from '../simulation/history.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import { ApiError } from '../../adapters/kubernetes/api-error.ts';
-import type { Connection } from '../../adapters/kubernetes/connection.ts';
-import type { Seen } from '../../adapters/kubernetes/source.ts';
-import { KubernetesWriter } from '../../adapters/kubernetes/writer.ts';
-import type { Address } from '../../machines/types.ts';
+import { ApiError } from '../../adapters/kubernetes/client/api-error.ts';
+import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
+import type { Seen } from '../../adapters/kubernetes/source/source.ts';
+import { KubernetesWriter } from '../../adapters/kubernetes/writer/writer.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { test } from '../actors/routed-test.ts';
 import { MINUTE, type RoutedWorld, SECOND } from '../actors/routed-world.ts';
 import { recordedLog } from '../adapters/kubernetes-support.ts';

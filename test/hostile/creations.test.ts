@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { PoolContext } from '../../machines/pool.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import { test } from '../actors/routed-test.ts';
 import { MINUTE, type RoutedWorld, service } from '../actors/routed-world.ts';
 import { node, PROVIDER } from '../support/world.ts';

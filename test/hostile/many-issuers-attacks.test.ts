@@ -1,5 +1,5 @@
 import { expect, onTestFinished, vi } from 'vitest';
-import { ProviderLists } from '../../actors/provider-lists.ts';
+import { ProviderLists } from '../../actors/controllers/provider-sync.ts';
 import { test } from '../actors/routed-test.ts';
 import { SECOND } from '../actors/routed-world.ts';
 import { node, PROVIDER } from '../support/world.ts';

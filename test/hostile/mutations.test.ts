@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Chart, Charts } from '../../actors/charts.ts';
-import { Claims } from '../../actors/claims.ts';
-import { OperatorCredentials } from '../../actors/operator-credentials.ts';
-import * as allowedPorts from '../../machines/allowed-ports.ts';
+import { Claims } from '../../actors/controllers/claims.ts';
+import { OperatorCredentials } from '../../actors/controllers/operator-credentials.ts';
+import type { Chart, Charts } from '../../actors/runtime/charts.ts';
 import type { Ready } from '../../machines/events.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import * as members from '../../machines/pool-members.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
+import * as members from '../../machines/pool/members.ts';
+import * as allowedPorts from '../../machines/spec/allowed-ports.ts';
 import { action } from '../machines/mutations-spoil.ts';
 import { seedOf } from '../simulation/generate.ts';
 import { hostileOfSeed } from './histories.ts';

@@ -1,4 +1,4 @@
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { nodeName } from '../simulation/history.ts';
 import type { Simulation } from '../simulation/run.ts';
 

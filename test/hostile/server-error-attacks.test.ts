@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import { JOBS_ONLY, jobsOnly } from '../../adapters/accounts/jobs-only.ts';
 import { JobsWorld, KEY, OLD, YOUNG } from '../actors/jobs-world.ts';
 import { MINUTE, RoutedWorld, SECOND } from '../actors/routed-world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
+import { refusal, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import { SECOND, VipWorld } from '../actors/vip-world.ts';
 import { writing } from '../adapters/kubernetes-writer-support.ts';

@@ -1,4 +1,4 @@
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { FIREWALLS, type History, ZONE } from '../simulation/history.ts';
 import { brokenBy, Simulation } from '../simulation/run.ts';
 import type { WorldOptions } from '../support/world.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { familyOf, parseAddress } from '../../machines/address.ts';
+import { familyOf, parseAddress } from '../../machines/model/address.ts';
 
 describe('an address', () => {
   test.each([

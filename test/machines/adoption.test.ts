@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type Adoption, adoptionOf, isOwn, isWithheld } from '../../machines/adoption.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
-import { rememberedPool } from '../../machines/rebuild.ts';
-import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import { type Adoption, adoptionOf, isOwn, isWithheld } from '../../machines/pool/adoption.ts';
+import { rememberedPool } from '../../machines/status/restore-pool.ts';
+import { rememberedRoutedIP } from '../../machines/status/restore-routedip.ts';
 import { A, observed, refOf } from './builders.ts';
 import { Driven } from './drive.ts';
 import { addressInput } from './ip-vocabulary.ts';

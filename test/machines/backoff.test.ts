@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { backoffMs, FLIPOP_BACKOFF, tempoOf } from '../../machines/backoff.ts';
-import type { ErrorKind } from '../../machines/types.ts';
+import { backoffMs, FLIPOP_BACKOFF, tempoOf } from '../../machines/model/backoff.ts';
+import type { ErrorKind } from '../../machines/model/types.ts';
 import { failure, SECOND } from './builders.ts';
 
 const FAST: ErrorKind[] = ['InProgress', 'NodeInUse', 'RateLimited', 'Unavailable'];

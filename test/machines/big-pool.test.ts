@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type GrantInput, grants } from '../../machines/grants.ts';
-import { LIMITS } from '../../machines/limits.ts';
-import { NodeQueue } from '../../machines/node-queue.ts';
-import { listed, poolContext, queryIn, spare } from '../../machines/pool.ts';
-import { observeSpec } from '../../machines/pool-facts.ts';
-import { staff } from '../../machines/pool-members.ts';
-import type { Address } from '../../machines/types.ts';
-import { checkPoolSpec } from '../../machines/validate.ts';
+import type { Address } from '../../machines/model/types.ts';
+import { type GrantInput, grants } from '../../machines/pool/assignment.ts';
+import { listed, poolContext, queryIn, spare } from '../../machines/pool/context.ts';
+import { staff } from '../../machines/pool/members.ts';
+import { NodeQueue } from '../../machines/pool/node-queue.ts';
+import { observeSpec } from '../../machines/pool/observe.ts';
+import { LIMITS } from '../../machines/spec/limits.ts';
+import { checkPoolSpec } from '../../machines/spec/pool.ts';
 import { member, node, POOL, PROVIDER, providerIDOf, refOf, registry, START } from './builders.ts';
 
 /** Counts how often a member of the list is read: what looks through it once for each of its members reads it quadratically often. */

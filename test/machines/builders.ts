@@ -1,7 +1,4 @@
-import { NO_CONTEST } from '../../machines/contention.ts';
-import type { Absence } from '../../machines/grace.ts';
-import type { Member } from '../../machines/grants.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
 import type {
   Address,
   Candidate,
@@ -13,8 +10,11 @@ import type {
   ObservedPod,
   ProviderID,
   Taint,
-} from '../../machines/types.ts';
-import type { ProviderFacts, ProviderRegistry } from '../../machines/validate.ts';
+} from '../../machines/model/types.ts';
+import { NO_CONTEST } from '../../machines/policy/contention.ts';
+import type { Absence } from '../../machines/policy/recovery-grace.ts';
+import type { Member } from '../../machines/pool/assignment.ts';
+import type { ProviderFacts, ProviderRegistry } from '../../machines/spec/pool.ts';
 
 export const PROVIDER = 'digitalocean';
 export const PREFIX = 'digitalocean://';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { charts as chartsOf } from '../../actors/catalogue.ts';
-import { backoffMs, FLIPOP_BACKOFF } from '../../machines/backoff.ts';
-import type { ErrorKind } from '../../machines/types.ts';
+import { charts as chartsOf } from '../../actors/controllers/chart-registry.ts';
+import { backoffMs, FLIPOP_BACKOFF } from '../../machines/model/backoff.ts';
+import type { ErrorKind } from '../../machines/model/types.ts';
 import { CALL_DEADLINE, VERIFY_EVERY } from './drive.ts';
 import { restingStates } from './explore.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ClassNames, type NamedClass } from '../../machines/class-names.ts';
+import { ClassNames, type NamedClass } from '../../machines/spec/class-names.ts';
 
 const FLOATING = 'digitalocean.com/floating-ip';
 const named = (name: string, className: string): NamedClass => ({ name, className });

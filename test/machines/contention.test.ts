@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { adopted, type ContentionRules, type Contest, moved, NO_CONTEST, restsUntil, triedAgain } from '../../machines/contention.ts';
-import type { PoolContext } from '../../machines/pool.ts';
+import {
+  adopted,
+  type ContentionRules,
+  type Contest,
+  moved,
+  NO_CONTEST,
+  restsUntil,
+  triedAgain,
+} from '../../machines/policy/contention.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import { A, B, node, refOf, SECOND, START } from './builders.ts';
 import type { Driven } from './drive.ts';
 import { assigned, cluster, grantsIn, named, ready, serving, spec, toldIn } from './pool-world.ts';

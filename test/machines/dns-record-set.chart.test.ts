@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { step } from '../../actors/step.ts';
-import type { RecordSetContext } from '../../machines/record-set.ts';
+import { step } from '../../actors/runtime/step.ts';
+import type { RecordSetContext } from '../../machines/dns/record-set.ts';
 import { frozen, START } from './builders.ts';
 import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { POOL_SET } from './dns-world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { A, B, C, node, PROVIDER, START } from './builders.ts';
 import { addressed, nodes, POOL_SET, poolSet, published, publishing, REF, recordSet, setSpec, toldBy, WEB, ZONE } from './dns-world.ts';
 import { VERIFY_EVERY } from './drive.ts';

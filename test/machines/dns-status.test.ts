@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type RecordSetContext, recordSetContext } from '../../machines/dns/record-set.ts';
 import type { RecordsFailure } from '../../machines/events.ts';
-import { type RecordSetContext, recordSetContext } from '../../machines/record-set.ts';
-import { recordsReason } from '../../machines/record-set-reasons.ts';
-import { recordSetConditions, recordSetEvents, recordSetProblem, recordSetStatus } from '../../machines/record-set-status.ts';
-import type { ErrorKind } from '../../machines/types.ts';
-import { checkRecordSetSpec } from '../../machines/validate-record-set.ts';
+import type { ErrorKind } from '../../machines/model/types.ts';
+import { checkRecordSetSpec } from '../../machines/spec/record-set.ts';
+import { recordSetConditions, recordSetEvents, recordSetProblem, recordSetStatus } from '../../machines/status/record-set.ts';
+import { recordsReason } from '../../machines/status/record-set-reasons.ts';
 import { A, B, registry, START } from './builders.ts';
 import { POOL_SET, REF, setSpec, WEB } from './dns-world.ts';
 

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { RULES } from '../../crds/generated/nodednsrecordset.ts';
-import type { ProviderFacts } from '../../machines/validate.ts';
-import { ADDRESS_TYPES, checkRecordSetSpec } from '../../machines/validate-record-set.ts';
+import type { ProviderFacts } from '../../machines/spec/pool.ts';
+import { ADDRESS_TYPES, checkRecordSetSpec } from '../../machines/spec/record-set.ts';
 import { PROVIDER, registry } from './builders.ts';
 
 const record = (change: Record<string, unknown> = {}) => ({ dnsRecordSet: { zone: 'example.com', recordName: 'nodes', ...change } });

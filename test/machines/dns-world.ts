@@ -1,8 +1,8 @@
+import type { RecordSetContext } from '../../machines/dns/record-set.ts';
+import type { ZoneContext, ZoneInput } from '../../machines/dns/zone.ts';
 import type { SetOutcome } from '../../machines/jobs.ts';
-import { queryOf } from '../../machines/match.ts';
-import type { RecordSetContext } from '../../machines/record-set.ts';
-import type { ActorId, Address, JobFailure, ObservedNode } from '../../machines/types.ts';
-import type { ZoneContext, ZoneInput } from '../../machines/zone.ts';
+import { queryOf } from '../../machines/model/matching.ts';
+import type { ActorId, Address, JobFailure, ObservedNode } from '../../machines/model/types.ts';
 import { A, node, PROVIDER, registry, START } from './builders.ts';
 import { Driven } from './drive.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ZoneContext } from '../../machines/zone.ts';
+import type { ZoneContext } from '../../machines/dns/zone.ts';
 import { B, failure, PROVIDER, SECOND, START } from './builders.ts';
 import { API, carried, ensured, outcome, records, toldBy, WEB, ZONE, zone } from './dns-world.ts';
 import { CALL_DEADLINE, Driven, VERIFY_EVERY } from './drive.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { step } from '../../actors/step.ts';
-import type { ZoneContext } from '../../machines/zone.ts';
+import { step } from '../../actors/runtime/step.ts';
+import type { ZoneContext } from '../../machines/dns/zone.ts';
 import { frozen, SECOND, START } from './builders.ts';
 import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { API, ensured, records, WEB } from './dns-world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Address, ErrorKind } from '../../machines/types.ts';
-import { zoneInput } from '../../machines/zone.ts';
+import { zoneInput } from '../../machines/dns/zone.ts';
+import type { Address, ErrorKind } from '../../machines/model/types.ts';
 import { A, B, cutOff, failure, PROVIDER, SECOND, START } from './builders.ts';
 import { API, carried, ensured, outcome, POOL_SET, records, toldBy, WEB, zone } from './dns-world.ts';
 import { CALL_DEADLINE, VERIFY_EVERY } from './drive.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseAddress } from '../../machines/address.ts';
-import { planRecordSet, type RecordStep } from '../../machines/dns.ts';
-import type { Address, DNSRecord } from '../../machines/types.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import { planRecordSet, type RecordStep } from '../../machines/model/dns.ts';
+import type { Address, DNSRecord } from '../../machines/model/types.ts';
 import { frozen } from './builders.ts';
 
 const ADDRESSES = ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4', '2001:db8::1', '2001:db8::2'] as Address[];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fullName, planRecordSet, type RecordStep, relativeName } from '../../machines/dns.ts';
-import type { Address, DNSRecord } from '../../machines/types.ts';
+import { fullName, planRecordSet, type RecordStep, relativeName } from '../../machines/model/dns.ts';
+import type { Address, DNSRecord } from '../../machines/model/types.ts';
 import { A, B, C } from './builders.ts';
 
 const ZONE = 'example.com';

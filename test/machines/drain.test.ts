@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { asStaying, isLeaving } from '../../machines/drain.ts';
-import { type GrantInput, grants } from '../../machines/grants.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import { standings } from '../../machines/standings.ts';
-import type { ObservedNode } from '../../machines/types.ts';
+import type { ObservedNode } from '../../machines/model/types.ts';
+import { asStaying, isLeaving } from '../../machines/policy/drain.ts';
+import { type GrantInput, grants } from '../../machines/pool/assignment.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
+import { standings } from '../../machines/pool/eligibility.ts';
 import { A, B, C, frozen, member, node, PREFIX, providerIDOf, refOf, SECOND, START, serving } from './builders.ts';
 import type { Driven } from './drive.ts';
 import * as world from './pool-world.ts';

@@ -1,8 +1,8 @@
-import { charts } from '../../actors/catalogue.ts';
-import type { Chart } from '../../actors/charts.ts';
-import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
-import { FLIPOP_BACKOFF } from '../../machines/backoff.ts';
-import type { JobFailure } from '../../machines/types.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
+import type { Chart } from '../../actors/runtime/charts.ts';
+import { begin, type MachineEvent, type Step, step } from '../../actors/runtime/step.ts';
+import { FLIPOP_BACKOFF } from '../../machines/model/backoff.ts';
+import type { JobFailure } from '../../machines/model/types.ts';
 import { frozen, START } from './builders.ts';
 
 export const CALL_DEADLINE = 15_000;

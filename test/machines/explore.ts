@@ -1,7 +1,7 @@
 import type { AnyMachineSnapshot } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
-import type { Chart } from '../../actors/charts.ts';
-import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
+import type { Chart } from '../../actors/runtime/charts.ts';
+import { begin, type MachineEvent, type Step, step } from '../../actors/runtime/step.ts';
 
 /** More states than that, and the vocabulary has become too rich to try every one of them. */
 const LIMIT = 100_000;

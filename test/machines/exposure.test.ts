@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { asked, type CheckedRoutedIP, checkRoutedIP, type RoutedIPFact } from '../../machines/exposure.ts';
-import type { PoolSpec, ProviderFacts } from '../../machines/validate.ts';
+import type { PoolSpec, ProviderFacts } from '../../machines/spec/pool.ts';
+import { asked, type CheckedRoutedIP, checkRoutedIP, type RoutedIPFact } from '../../machines/spec/routedip.ts';
 import { registry } from './builders.ts';
 
 const CLASS_NAME = 'digitalocean.com/floating-ip';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { parseAddress } from '../../machines/address.ts';
-import { nodeClaim, nodesFull } from '../../machines/claims.ts';
-import { claimedNodes } from '../../machines/ip.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import { poolStatus } from '../../machines/status.ts';
-import type { Address } from '../../machines/types.ts';
-import { checkPoolSpec } from '../../machines/validate.ts';
+import { claimedNodes } from '../../machines/address/decisions.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { Address } from '../../machines/model/types.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
+import { nodeClaim, nodesFull } from '../../machines/pool/node-claim.ts';
+import { checkPoolSpec } from '../../machines/spec/pool.ts';
+import { poolStatus } from '../../machines/status/pool.ts';
 import { A, addressContextOf, observed, providerIDOf, refOf, registry } from './builders.ts';
 import { Driven } from './drive.ts';
 import { grantsIn, named, poolInput, provided, ready, spec } from './pool-world.ts';

@@ -1,9 +1,9 @@
-import type { Step } from '../../actors/step.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
-import type { Held } from '../../machines/firewall-claims.ts';
+import type { Step } from '../../actors/runtime/step.ts';
+import type { Held } from '../../machines/firewall/claims.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
 import type { FirewallChange, FirewallFound, FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
-import { portText } from '../../machines/port.ts';
-import type { ProviderID } from '../../machines/types.ts';
+import { portText } from '../../machines/model/port.ts';
+import type { ProviderID } from '../../machines/model/types.ts';
 import type { Edge } from './explore.ts';
 
 const contextOf = ({ snapshot }: Step): FirewallContext => snapshot.context as FirewallContext;

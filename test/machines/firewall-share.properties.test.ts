@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Asked, beyondShare } from '../../machines/firewall-share.ts';
-import { namespaceOf } from '../../machines/namespaces.ts';
+import { type Asked, beyondShare } from '../../machines/firewall/share.ts';
+import { namespaceOf } from '../../machines/model/namespaces.ts';
 
 const MOST_RULES = 50;
 const LAST = 10;

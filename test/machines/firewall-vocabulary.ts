@@ -1,7 +1,7 @@
-import type { MachineEvent } from '../../actors/step.ts';
-import type { FirewallContext, FirewallMachineInput } from '../../machines/firewall.ts';
+import type { MachineEvent } from '../../actors/runtime/step.ts';
+import type { FirewallContext, FirewallMachineInput } from '../../machines/firewall/decisions.ts';
 import type { FirewallChange, FirewallFound } from '../../machines/jobs.ts';
-import type { ProviderID } from '../../machines/types.ts';
+import type { ProviderID } from '../../machines/model/types.ts';
 import { failure, PROVIDER, providerIDOf, refOf, SECOND, START } from './builders.ts';
 import type { Telling } from './explore.ts';
 import { event } from './pool-world.ts';

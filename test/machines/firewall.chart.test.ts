@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
-import type { FirewallDoubt } from '../../machines/firewall-doubt.ts';
+import { begin, type MachineEvent, type Step, step } from '../../actors/runtime/step.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import type { FirewallDoubt } from '../../machines/firewall/in-doubt.ts';
 import type { FirewallInput } from '../../machines/jobs.ts';
-import { rememberedClaim } from '../../machines/rebuild-routed-ip.ts';
+import { rememberedClaim } from '../../machines/status/restore-routedip.ts';
 import { shareOf } from '../support/extent.ts';
 import { frozen, providerIDOf, SECOND, START } from './builders.ts';
 import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';

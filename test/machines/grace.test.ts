@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { graceLeft } from '../../machines/grace.ts';
-import { compile, servingNodes } from '../../machines/match.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import { rememberedPool } from '../../machines/rebuild.ts';
-import { standings } from '../../machines/standings.ts';
-import type { Candidate, ObservedNode, ObservedPod } from '../../machines/types.ts';
+import { compile, servingNodes } from '../../machines/model/matching.ts';
+import type { Candidate, ObservedNode, ObservedPod } from '../../machines/model/types.ts';
+import { graceLeft } from '../../machines/policy/recovery-grace.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
+import { standings } from '../../machines/pool/eligibility.ts';
+import { rememberedPool } from '../../machines/status/restore-pool.ts';
 import { A, B, frozen, node, observed, PREFIX, pod, providerIDOf, registry, SECOND, START } from './builders.ts';
 import { Driven } from './drive.ts';
 import { cluster, grantsIn, named, poolInput, provided, ready, serving, spec, toldIn } from './pool-world.ts';

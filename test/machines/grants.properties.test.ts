@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NO_CONTEST } from '../../machines/contention.ts';
-import { type Grant, type GrantInput, grants, type Member } from '../../machines/grants.ts';
-import type { Address, Candidate } from '../../machines/types.ts';
+import type { Address, Candidate } from '../../machines/model/types.ts';
+import { NO_CONTEST } from '../../machines/policy/contention.ts';
+import { type Grant, type GrantInput, grants, type Member } from '../../machines/pool/assignment.ts';
 import { frozen, node, providerIDOf, refOf, SECOND, START } from './builders.ts';
 
 const at = START;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type GrantInput, grants } from '../../machines/grants.ts';
+import { type GrantInput, grants } from '../../machines/pool/assignment.ts';
 import { A, B, C, frozen, member, node, providerIDOf, refOf, SECOND, START, serving } from './builders.ts';
 
 const at = START;

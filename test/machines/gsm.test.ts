@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { freeAddresses, groupContaining, ipGroupsOf, keepalivedGroupOf, requestedAddress } from '../../machines/gsm.ts';
-import type { Address } from '../../machines/types.ts';
+import {
+  freeAddresses,
+  groupContaining,
+  ipGroupsOf,
+  keepalivedGroupOf,
+  requestedAddress,
+} from '../../machines/migration/group-segment-mapping.ts';
+import type { Address } from '../../machines/model/types.ts';
 
 const mapping = (name: string, segment: string, excludedIPs?: readonly string[]) => ({
   name,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { standingTo } from '../../machines/holdings.ts';
+import { standingTo } from '../../machines/status/holdings.ts';
 import { A, registry } from './builders.ts';
 import { serving, spec } from './pool-world.ts';
 

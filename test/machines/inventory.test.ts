@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type InventoryFacts, inventoryOf, type Made } from '../../machines/inventory.ts';
-import type { Address, ObservedAddress, ProviderID } from '../../machines/types.ts';
+import type { Address, ObservedAddress, ProviderID } from '../../machines/model/types.ts';
+import { type InventoryFacts, inventoryOf, type Made } from '../../machines/status/inventory.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const NODE = 'digitalocean://1' as ProviderID;

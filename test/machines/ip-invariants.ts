@@ -1,8 +1,8 @@
-import type { Step } from '../../actors/step.ts';
+import type { Step } from '../../actors/runtime/step.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import { confirmedHere } from '../../machines/address/decisions.ts';
+import { opens } from '../../machines/address/firewall-claim.ts';
 import type { Claim, Failed } from '../../machines/events.ts';
-import { confirmedHere } from '../../machines/ip.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
-import { opens } from '../../machines/ip-firewall.ts';
 import type { AssignInput, FindInput } from '../../machines/jobs.ts';
 import type { Edge } from './explore.ts';
 

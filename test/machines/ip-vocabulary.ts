@@ -1,7 +1,7 @@
-import type { MachineEvent } from '../../actors/step.ts';
+import type { MachineEvent } from '../../actors/runtime/step.ts';
+import type { AddressContext, AddressInput } from '../../machines/address/context.ts';
 import type { FirewallPolicy } from '../../machines/events.ts';
-import type { AddressContext, AddressInput } from '../../machines/ip-context.ts';
-import type { JobFailure } from '../../machines/types.ts';
+import type { JobFailure } from '../../machines/model/types.ts';
 import { A, cutOff, failure, observed, POOL, PROVIDER, providerIDOf, refOf, START } from './builders.ts';
 import { CALL_DEADLINE } from './drive.ts';
 import type { Telling } from './explore.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { type Step, step } from '../../actors/step.ts';
-import type { Envelope } from '../../actors/turn.ts';
-import { type CellState, runTurn } from '../../actors/turn.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
+import { type Step, step } from '../../actors/runtime/step.ts';
+import type { Envelope } from '../../actors/runtime/turn.ts';
+import { type CellState, runTurn } from '../../actors/runtime/turn.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
 import { cutOff, failure, frozen, POOL, SECOND, START } from './builders.ts';
 import { CALL_DEADLINE, chartOf, stateName } from './drive.ts';
 import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { claimedNodes } from '../../machines/ip.ts';
-import type { AddressContext, AddressInput } from '../../machines/ip-context.ts';
-import { holderNodes } from '../../machines/routed-ip-status.ts';
-import type { ObservedAddress } from '../../machines/types.ts';
+import type { AddressContext, AddressInput } from '../../machines/address/context.ts';
+import { claimedNodes } from '../../machines/address/decisions.ts';
+import type { ObservedAddress } from '../../machines/model/types.ts';
+import { holderNodes } from '../../machines/status/routedip.ts';
 import { A, cutOff, failure, observed, providerIDOf, refOf, SECOND } from './builders.ts';
 import { CALL_DEADLINE, Driven } from './drive.ts';
 import { addressInput } from './ip-vocabulary.ts';

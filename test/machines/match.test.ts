@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compile, ineligible, type Match, matching, queryOf, servingNodes, tolerates, wantsPods } from '../../machines/match.ts';
-import type { ObservedNode, ObservedPod, Taint, Toleration } from '../../machines/types.ts';
+import { compile, ineligible, type Match, matching, queryOf, servingNodes, tolerates, wantsPods } from '../../machines/model/matching.ts';
+import type { ObservedNode, ObservedPod, Taint, Toleration } from '../../machines/model/types.ts';
 import { frozen, node, pod } from './builders.ts';
 
 const names = (nodes: readonly ObservedNode[], pods: readonly ObservedPod[] | null, match: Match): string[] =>

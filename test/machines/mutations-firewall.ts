@@ -1,5 +1,5 @@
-import type { FirewallContext } from '../../machines/firewall.ts';
-import * as firewall from '../../machines/firewall.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import * as firewall from '../../machines/firewall/decisions.ts';
 import type { FirewallChange, FirewallFound } from '../../machines/jobs.ts';
 import { failure, refOf, START } from './builders.ts';
 import * as words from './firewall-vocabulary.ts';

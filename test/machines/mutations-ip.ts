@@ -1,8 +1,8 @@
-import type { MachineEvent } from '../../actors/step.ts';
-import { FLIPOP_BACKOFF } from '../../machines/backoff.ts';
-import * as ip from '../../machines/ip.ts';
-import type { AddressContext, AnyAddressEvent } from '../../machines/ip-context.ts';
-import * as walls from '../../machines/ip-firewall.ts';
+import type { MachineEvent } from '../../actors/runtime/step.ts';
+import type { AddressContext, AnyAddressEvent } from '../../machines/address/context.ts';
+import * as ip from '../../machines/address/decisions.ts';
+import * as walls from '../../machines/address/firewall-claim.ts';
+import { FLIPOP_BACKOFF } from '../../machines/model/backoff.ts';
 import { A, cutOff, failure, observed, refOf, START } from './builders.ts';
 import { CALL_DEADLINE } from './drive.ts';
 import { AFTER, FIRST, NONE, policyIs } from './ip-vocabulary.ts';

@@ -1,6 +1,6 @@
+import type { RecordSetContext } from '../../machines/dns/record-set.ts';
+import * as set from '../../machines/dns/record-set.ts';
 import type { ClusterObserved, RecordsApplied, RecordsAsked, SpecObserved } from '../../machines/events.ts';
-import type { RecordSetContext } from '../../machines/record-set.ts';
-import * as set from '../../machines/record-set.ts';
 import { A, B } from './builders.ts';
 import { addressed, nodes, setSpec, ZONE } from './dns-world.ts';
 import { action, type ChartMutation, guard, state } from './mutations-spoil.ts';

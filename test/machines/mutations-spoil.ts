@@ -1,6 +1,6 @@
 import { type AnyStateMachine, createMachine, enqueueActions } from 'xstate';
-import type { Chart } from '../../actors/charts.ts';
-import type { MachineEvent } from '../../actors/step.ts';
+import type { Chart } from '../../actors/runtime/charts.ts';
+import type { MachineEvent } from '../../actors/runtime/step.ts';
 import type { Decision } from '../../machines/events.ts';
 
 /** Deliberate defects of charts. Each answers another chart and leaves the given one as it was. */

@@ -1,7 +1,7 @@
-import { FLIPOP_BACKOFF } from '../../machines/backoff.ts';
-import * as noted from '../../machines/vip-noted.ts';
-import type { AnyVipEvent, VipContext } from '../../machines/vip-service.ts';
-import * as vip from '../../machines/vip-service.ts';
+import { FLIPOP_BACKOFF } from '../../machines/model/backoff.ts';
+import type { AnyVipEvent, VipContext } from '../../machines/vip/decisions.ts';
+import * as vip from '../../machines/vip/decisions.ts';
+import * as noted from '../../machines/vip/outcomes.ts';
 import { action, type ChartMutation, guard, type Spoil, state } from './mutations-spoil.ts';
 import * as words from './vip-vocabulary.ts';
 

@@ -1,5 +1,5 @@
-import type { VirtualIPContext } from '../../machines/virtual-ip-migration.ts';
-import * as machine from '../../machines/virtual-ip-migration.ts';
+import type { VirtualIPContext } from '../../machines/migration/decisions.ts';
+import * as machine from '../../machines/migration/decisions.ts';
 import { action, type ChartMutation, guard, state } from './mutations-spoil.ts';
 import * as words from './virtual-ip-vocabulary.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Chart } from '../../actors/charts.ts';
-import { begin, type MachineEvent, step } from '../../actors/step.ts';
+import type { Chart } from '../../actors/runtime/charts.ts';
+import { begin, type MachineEvent, step } from '../../actors/runtime/step.ts';
 import { frozen } from './builders.ts';
 import { chartOf } from './drive.ts';
 import { type Edge, type Exploration, isWaitedFor } from './explore.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterFact } from '../../machines/events.ts';
-import { firewallActor } from '../../machines/firewall-id.ts';
-import { compile, queryOf, servingNodes } from '../../machines/match.ts';
-import { whyNoNode } from '../../machines/no-node.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import { serviceQueryOf } from '../../machines/service.ts';
-import { poolConditions } from '../../machines/status.ts';
-import type { Address, ObservedNode, ObservedService } from '../../machines/types.ts';
+import { firewallActor } from '../../machines/model/firewall-id.ts';
+import { compile, queryOf, servingNodes } from '../../machines/model/matching.ts';
+import { serviceQueryOf } from '../../machines/model/service-ref.ts';
+import type { Address, ObservedNode, ObservedService } from '../../machines/model/types.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
+import { whyNoNode } from '../../machines/status/no-eligible-node.ts';
+import { poolConditions } from '../../machines/status/pool.ts';
 import { A, B, C, member, node, pod, providerIDOf, START, serving } from './builders.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 

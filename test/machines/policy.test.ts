@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { accountOf, type CheckedPolicy, checkPolicy, type Policy } from '../../machines/policy.ts';
+import { accountOf, type CheckedPolicy, checkPolicy, type Policy } from '../../machines/spec/class.ts';
 
 const OPERATOR = 'operator';
 const TEMPLATE = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c' }] } } };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { PoolContext } from '../../machines/pool.ts';
-import type { ErrorKind } from '../../machines/types.ts';
+import type { ErrorKind } from '../../machines/model/types.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import { A, B, C, node, refOf, SECOND, START } from './builders.ts';
 import type { Driven } from './drive.ts';
 import { assigned, cluster, failed, grantsIn, named, primed, ready, serving, spec } from './pool-world.ts';

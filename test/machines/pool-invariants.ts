@@ -1,14 +1,14 @@
-import type { MachineEvent, Step } from '../../actors/step.ts';
-import { isHeld, keeping } from '../../machines/absences.ts';
-import { moved, restsUntil } from '../../machines/contention.ts';
+import type { MachineEvent, Step } from '../../actors/runtime/step.ts';
 import type { NodeGranted, NodeObserved, RecordsWanted } from '../../machines/events.ts';
-import { absenceOf } from '../../machines/grace.ts';
-import { decideGrants } from '../../machines/granting.ts';
-import type { Member } from '../../machines/grants.ts';
 import type { CreateInput, FindNodesInput, FoundNodes } from '../../machines/jobs.ts';
-import { isPaused } from '../../machines/marks.ts';
-import { addressActor, CREATE_CLAIM, isPrimed, type PoolContext, recordSetActor, rightTaken, wanted } from '../../machines/pool.ts';
-import type { ActorId, Address } from '../../machines/types.ts';
+import type { ActorId, Address } from '../../machines/model/types.ts';
+import { moved, restsUntil } from '../../machines/policy/contention.ts';
+import { absenceOf } from '../../machines/policy/recovery-grace.ts';
+import { isPaused } from '../../machines/pool/annotations.ts';
+import type { Member } from '../../machines/pool/assignment.ts';
+import { addressActor, CREATE_CLAIM, isPrimed, type PoolContext, recordSetActor, rightTaken, wanted } from '../../machines/pool/context.ts';
+import { decideGrants } from '../../machines/pool/grant.ts';
+import { isHeld, keeping } from '../../machines/pool/node-absence.ts';
 import type { Edge } from './explore.ts';
 
 const contextOf = (step: Step): PoolContext => step.snapshot.context as PoolContext;

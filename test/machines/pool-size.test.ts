@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { hasQuestion } from '../../machines/absences.ts';
-import { decideGrants } from '../../machines/granting.ts';
-import type { Member } from '../../machines/grants.ts';
-import { nodeEvents } from '../../machines/node-status.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import type { Address, Candidate, Leaving, ProviderID } from '../../machines/types.ts';
+import type { Address, Candidate, Leaving, ProviderID } from '../../machines/model/types.ts';
+import type { Member } from '../../machines/pool/assignment.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
+import { decideGrants } from '../../machines/pool/grant.ts';
+import { hasQuestion } from '../../machines/pool/node-absence.ts';
+import { nodeEvents } from '../../machines/status/nodes.ts';
 import { START } from './builders.ts';
 import { primed } from './pool-world.ts';
 

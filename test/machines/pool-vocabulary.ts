@@ -1,6 +1,6 @@
-import type { MachineEvent } from '../../actors/step.ts';
-import { CREATE_CLAIM, type PoolContext } from '../../machines/pool.ts';
-import type { Address, JobFailure } from '../../machines/types.ts';
+import type { MachineEvent } from '../../actors/runtime/step.ts';
+import type { Address, JobFailure } from '../../machines/model/types.ts';
+import { CREATE_CLAIM, type PoolContext } from '../../machines/pool/context.ts';
 import { A, B, C, cutOff, failure, node, observed, providerIDOf, refOf, SECOND, START } from './builders.ts';
 import type { Telling } from './explore.ts';
 import { assigned, cluster, event, failed, named, provided, ready, spec } from './pool-world.ts';

@@ -1,7 +1,7 @@
-import type { MachineEvent } from '../../actors/step.ts';
-import { queryOf } from '../../machines/match.ts';
-import { addressActor, type PoolContext, type PoolInput } from '../../machines/pool.ts';
-import type { Address, ErrorKind, NodeRef, ObservedAddress, ObservedNode } from '../../machines/types.ts';
+import type { MachineEvent } from '../../actors/runtime/step.ts';
+import { queryOf } from '../../machines/model/matching.ts';
+import type { Address, ErrorKind, NodeRef, ObservedAddress, ObservedNode } from '../../machines/model/types.ts';
+import { addressActor, type PoolContext, type PoolInput } from '../../machines/pool/context.ts';
 import { A, B, node, observed, POOL, PROVIDER, registry, START } from './builders.ts';
 import { Driven } from './drive.ts';
 

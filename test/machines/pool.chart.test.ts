@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { type Step, step } from '../../actors/step.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import type { Address } from '../../machines/types.ts';
+import { type Step, step } from '../../actors/runtime/step.ts';
+import type { Address } from '../../machines/model/types.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import { C, frozen, SECOND, START } from './builders.ts';
 import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { chartOf, stateName } from './drive.ts';

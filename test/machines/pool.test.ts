@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { AddressInput } from '../../machines/ip-context.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import { poolStatus } from '../../machines/status.ts';
-import type { Address, ObservedAddress } from '../../machines/types.ts';
+import type { AddressInput } from '../../machines/address/context.ts';
+import type { Address, ObservedAddress } from '../../machines/model/types.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
+import { poolStatus } from '../../machines/status/pool.ts';
 import { A, B, C, node, observed, POOL, PROVIDER, providerIDOf, refOf, registry } from './builders.ts';
 import { Driven } from './drive.ts';
 import { cluster, failed, grantsIn, named, poolInput, primed, provided, ready, serving, spec, toldIn } from './pool-world.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Keeper, type Limit, settle } from '../../machines/quota.ts';
-import type { Address, Kept } from '../../machines/types.ts';
+import type { Address, Kept } from '../../machines/model/types.ts';
+import { type Keeper, type Limit, settle } from '../../machines/pool/quota.ts';
 
 const FLAG: Limit = { most: 3, source: null, name: '--max-addresses-per-namespace' };
 

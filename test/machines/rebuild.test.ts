@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { creationAt, rememberedPool, termIn } from '../../machines/rebuild.ts';
+import { creationAt, rememberedPool, termIn } from '../../machines/status/restore-pool.ts';
 import { A, B, C, START } from './builders.ts';
 
 const NOW = START;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Step } from '../../actors/step.ts';
-import { phaseOf, type RecordSetContext } from '../../machines/record-set.ts';
+import type { Step } from '../../actors/runtime/step.ts';
+import { phaseOf, type RecordSetContext } from '../../machines/dns/record-set.ts';
 import type { Edge } from './explore.ts';
 
 const contextOf = ({ snapshot }: Step): RecordSetContext => snapshot.context as RecordSetContext;

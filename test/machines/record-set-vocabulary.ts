@@ -1,4 +1,4 @@
-import type { RecordSetContext } from '../../machines/record-set.ts';
+import type { RecordSetContext } from '../../machines/dns/record-set.ts';
 import { A, B, PROVIDER, START } from './builders.ts';
 import { addressed, nodes, REF, setSpec, WEB, ZONE } from './dns-world.ts';
 import { VERIFY_EVERY } from './drive.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { claimsOf } from '../../actors/charts.ts';
-import { nodesRemembered } from '../../machines/claims.ts';
-import type { RoutedIPFact } from '../../machines/exposure.ts';
-import { type PoolContext, type PoolInput, poolContext } from '../../machines/pool.ts';
-import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
-import { routedIPStatus } from '../../machines/routed-ip-status.ts';
-import { serviceQueryOf } from '../../machines/service.ts';
+import { claimsOf } from '../../actors/runtime/charts.ts';
+import { serviceQueryOf } from '../../machines/model/service-ref.ts';
+import { type PoolContext, type PoolInput, poolContext } from '../../machines/pool/context.ts';
+import { nodesRemembered } from '../../machines/pool/node-claim.ts';
+import type { RoutedIPFact } from '../../machines/spec/routedip.ts';
+import { rememberedRoutedIP } from '../../machines/status/restore-routedip.ts';
+import { routedIPStatus } from '../../machines/status/routedip.ts';
 import { A, B, C, cutOff, failure, node, registry, START } from './builders.ts';
 import { CALL_DEADLINE, Driven } from './drive.ts';
 

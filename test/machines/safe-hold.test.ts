@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { PoolContext } from '../../machines/pool.ts';
-import { askedAgainMs, holds, type SafeHoldRules } from '../../machines/safe-hold.ts';
+import { askedAgainMs, holds, type SafeHoldRules } from '../../machines/policy/safe-hold.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import { A, absentNode, B, frozen, node, providerIDOf, SECOND, START } from './builders.ts';
 import type { Driven } from './drive.ts';
 import * as world from './pool-world.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addressOf, gives, numberOf, parseGroup, usable } from '../../machines/segment.ts';
-import type { Family } from '../../machines/types.ts';
+import type { Family } from '../../machines/model/types.ts';
+import { addressOf, gives, numberOf, parseGroup, usable } from '../../machines/vip/ip-group.ts';
 
 const BASE: Record<Family, bigint> = { 4: numberOf('198.51.100.0' as never), 6: numberOf('2001:db8::fff0' as never) };
 const family = fc.constantFrom<Family>(4, 6);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseAddress } from '../../machines/address.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { Address } from '../../machines/model/types.ts';
 import {
   addressOf,
   gives,
@@ -11,8 +12,7 @@ import {
   type ParsedGroup,
   parseGroup,
   usable,
-} from '../../machines/segment.ts';
-import type { Address } from '../../machines/types.ts';
+} from '../../machines/vip/ip-group.ts';
 
 const parsed = (segment: unknown, excludedIPs: unknown = [], name = 'group'): ParsedGroup => {
   const group = parseGroup(name, { segment, excludedIPs });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseSelector, type Requirement, selects } from '../../machines/selector.ts';
+import { parseSelector, type Requirement, selects } from '../../machines/model/selector.ts';
 
 const need = (key: string, operator: Requirement['operator'], ...values: string[]): Requirement => ({ key, operator, values });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { annotationsOf, cloneOf, driftOf, followed, isCloneOf } from '../../machines/service-clone.ts';
-import { cloneName, MIGRATING_ANNOTATION, type ServiceObject } from '../../machines/virtual-ip.ts';
+import { annotationsOf, cloneOf, driftOf, followed, isCloneOf } from '../../machines/migration/service-clone.ts';
+import { cloneName, MIGRATING_ANNOTATION, type ServiceObject } from '../../machines/vip/virtualip.ts';
 
 const VIP = { kind: 'VirtualIP', namespace: 'test', name: 'web', uid: 'uid-web' };
 

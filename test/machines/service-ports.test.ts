@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { allowedText, type PortLimits, portLimits } from '../../machines/allowed-ports.ts';
-import { servicePorts } from '../../machines/service-ports.ts';
-import type { ObservedBackend, ObservedService, ObservedServicePort } from '../../machines/types.ts';
+import type { ObservedBackend, ObservedService, ObservedServicePort } from '../../machines/model/types.ts';
+import { servicePorts } from '../../machines/pool/service-ports.ts';
+import { allowedText, type PortLimits, portLimits } from '../../machines/spec/allowed-ports.ts';
 
 const RULES = { open: { first: 30000, last: 32767 }, sources: null, limits: {}, source: 'ClusterRoutedIPClass floating' };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { EXCLUDED, servingStandings, unfit, unsupported } from '../../machines/serving-nodes.ts';
-import { HOLDER_TAINT, type ObservedNode, type ObservedService } from '../../machines/types.ts';
+import { HOLDER_TAINT, type ObservedNode, type ObservedService } from '../../machines/model/types.ts';
+import { EXCLUDED, servingStandings, unfit, unsupported } from '../../machines/pool/service-nodes.ts';
 import { node, PREFIX } from './builders.ts';
 
 const RULES = { providerIDPrefix: PREFIX, tolerations: [{ key: 'ours', operator: 'Exists' }], graceMs: 0 };

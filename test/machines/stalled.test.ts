@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { withStalled } from '../../machines/stalled.ts';
-import type { Condition } from '../../machines/types.ts';
+import { withStalled } from '../../machines/model/stalled.ts';
+import type { Condition } from '../../machines/model/types.ts';
 
 const condition = (type: string, status: Condition['status'], reason: string): Condition => ({
   type,

@@ -1,8 +1,8 @@
-import type { AddressContext } from '../../machines/ip-context.ts';
-import { type PoolContext, poolContext } from '../../machines/pool.ts';
-import type { AddressView, PoolView } from '../../machines/pool-view.ts';
-import type { Address } from '../../machines/types.ts';
-import { checkPoolSpec } from '../../machines/validate.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import type { Address } from '../../machines/model/types.ts';
+import { type PoolContext, poolContext } from '../../machines/pool/context.ts';
+import type { AddressView, PoolView } from '../../machines/pool/view.ts';
+import { checkPoolSpec } from '../../machines/spec/pool.ts';
 import { A, addressContextOf, B, node, PROVIDER, providerIDOf, refOf, registry, START, serving } from './builders.ts';
 import { poolInput, QUERY, spec } from './pool-world.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Member } from '../../machines/grants.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
-import { NOT_ACQUIRING, type PoolContext } from '../../machines/pool.ts';
-import { rememberedPool } from '../../machines/rebuild.ts';
-import { annotations, changesAt, type IPState, ipState, poolConditions, poolError, poolStatus } from '../../machines/status.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import type { Member } from '../../machines/pool/assignment.ts';
+import { NOT_ACQUIRING, type PoolContext } from '../../machines/pool/context.ts';
+import { annotations, changesAt, type IPState, ipState, poolConditions, poolError, poolStatus } from '../../machines/status/pool.ts';
+import { rememberedPool } from '../../machines/status/restore-pool.ts';
 import { A, absentNode, B, C, failure, member, node, providerIDOf, refOf, SECOND, START, serving } from './builders.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { RULES } from '../../crds/generated/floatingippool.ts';
-import { checkPoolSpec, type ProviderFacts } from '../../machines/validate.ts';
+import { checkPoolSpec, type ProviderFacts } from '../../machines/spec/pool.ts';
 import { A, B, PREFIX, PROVIDER, registry } from './builders.ts';
 
 const spec = (change: Record<string, unknown> = {}) => ({ provider: PROVIDER, region: 'nyc3', ips: [A], match: {}, ...change });

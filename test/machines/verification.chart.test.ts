@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { VerificationContext } from '../../machines/verification.ts';
+import type { VerificationContext } from '../../machines/verification/verification.ts';
 import { A, failure, observed, PROVIDER, START } from './builders.ts';
 import { Driven, VERIFY_EVERY } from './drive.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type AdmissionFacts, admitIP, admitVirtualIP } from '../../machines/vip-admission.ts';
-import { MIGRATE_ANNOTATION } from '../../machines/virtual-ip.ts';
+import { type AdmissionFacts, admitIP, admitVirtualIP } from '../../machines/migration/admission.ts';
+import { MIGRATE_ANNOTATION } from '../../machines/vip/virtualip.ts';
 
 const OPERATOR = 'system:serviceaccount:routedip-operator:routedip-operator';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Contended, contendedAfter, type Listing, settled, withRepair } from '../../machines/vip-contention.ts';
+import { type Contended, contendedAfter, type Listing, settled, withRepair } from '../../machines/vip/contention.ts';
 import { frozen } from './builders.ts';
 
 const HOUR = 3_600_000;

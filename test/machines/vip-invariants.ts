@@ -1,6 +1,6 @@
 import type { FreeVipsInput, MarkVipInput, PublishVipInput, ReleaseVipInput, ReserveVipInput } from '../../machines/jobs.ts';
-import { isOwnedBy } from '../../machines/vip.ts';
-import { isAlive, isContended, leftovers, mustMark, type VipContext } from '../../machines/vip-service.ts';
+import { isAlive, isContended, leftovers, mustMark, type VipContext } from '../../machines/vip/decisions.ts';
+import { isOwnedBy } from '../../machines/vip/objects.ts';
 import type { Edge } from './explore.ts';
 import { DOUBT_MS } from './vip-vocabulary.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Address } from '../../machines/types.ts';
-import type { VipService } from '../../machines/vip.ts';
-import { notePublished, observe } from '../../machines/vip-noted.ts';
-import { mustPublish, publishInput, type ServiceObserved, textOf, type VipContext, vipContext } from '../../machines/vip-service.ts';
+import type { Address } from '../../machines/model/types.ts';
+import { mustPublish, publishInput, type ServiceObserved, textOf, type VipContext, vipContext } from '../../machines/vip/decisions.ts';
+import type { VipService } from '../../machines/vip/objects.ts';
+import { notePublished, observe } from '../../machines/vip/outcomes.ts';
 
 const REF = { kind: 'Service', namespace: 'default', name: 'web', uid: 'u' };
 const ADDRESS = '1.1.1.1' as Address;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { VipService } from '../../machines/vip.ts';
-import { requestOf } from '../../machines/vip-request.ts';
+import type { VipService } from '../../machines/vip/objects.ts';
+import { requestOf } from '../../machines/vip/request.ts';
 import { frozen } from './builders.ts';
 
 const service = (deviations: Partial<VipService> = {}): VipService =>

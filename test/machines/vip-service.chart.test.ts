@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type MachineEvent, type Step, step } from '../../actors/step.ts';
+import { type MachineEvent, type Step, step } from '../../actors/runtime/step.ts';
 import type { FreeVipsInput, MarkVipInput, PublishVipInput, ReserveVipInput } from '../../machines/jobs.ts';
-import type { VipContext } from '../../machines/vip-service.ts';
+import type { VipContext } from '../../machines/vip/decisions.ts';
 import { frozen, START } from './builders.ts';
 import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { chartOf } from './drive.ts';

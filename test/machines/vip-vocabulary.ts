@@ -1,9 +1,9 @@
-import type { MachineEvent } from '../../actors/step.ts';
+import type { MachineEvent } from '../../actors/runtime/step.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
-import type { ReservedIP, VipService } from '../../machines/vip.ts';
-import { contendedAfter } from '../../machines/vip-contention.ts';
-import type { ServiceObserved, VipContext, VipInput } from '../../machines/vip-service.ts';
+import type { Address } from '../../machines/model/types.ts';
+import { contendedAfter } from '../../machines/vip/contention.ts';
+import type { ServiceObserved, VipContext, VipInput } from '../../machines/vip/decisions.ts';
+import type { ReservedIP, VipService } from '../../machines/vip/objects.ts';
 import { failure, SECOND, START } from './builders.ts';
 import type { Exploration, Telling } from './explore.ts';
 import { event } from './pool-world.ts';

@@ -1,7 +1,7 @@
-import type { VirtualIPContext } from '../../machines/virtual-ip-migration.ts';
-import type { ClaimedService, ExposedService, ReleaseVirtualIPInput } from '../../machines/virtual-ip-migration-jobs.ts';
-import { isMigrating, type Stage } from '../../machines/virtual-ip-stage.ts';
-import { virtualIPStatus } from '../../machines/virtual-ip-status.ts';
+import type { VirtualIPContext } from '../../machines/migration/decisions.ts';
+import type { ClaimedService, ExposedService, ReleaseVirtualIPInput } from '../../machines/migration/jobs.ts';
+import { isMigrating, type Stage } from '../../machines/migration/phase.ts';
+import { virtualIPStatus } from '../../machines/status/virtual-ip.ts';
 import type { Edge } from './explore.ts';
 
 const contextOf = ({ snapshot }: Edge['before']): VirtualIPContext => snapshot.context as VirtualIPContext;

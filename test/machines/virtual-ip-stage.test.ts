@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { CLONE_FINALIZER, type VirtualIP } from '../../machines/virtual-ip.ts';
-import { NOTHING_AROUND } from '../../machines/virtual-ip-migration.ts';
-import { isOvertaken, STATES, stageOf } from '../../machines/virtual-ip-stage.ts';
+import { NOTHING_AROUND } from '../../machines/migration/decisions.ts';
+import { isOvertaken, STATES, stageOf } from '../../machines/migration/phase.ts';
+import { CLONE_FINALIZER, type VirtualIP } from '../../machines/vip/virtualip.ts';
 
 const showing = (state: string, finalizers: readonly string[] = []): VirtualIP => ({
   ref: { kind: 'VirtualIP', namespace: 'default', name: 'vip', uid: '1' },

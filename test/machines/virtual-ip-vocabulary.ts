@@ -1,8 +1,8 @@
-import type { MachineEvent } from '../../actors/step.ts';
-import { virtualIPChart } from '../../actors/virtual-ip-chart.ts';
-import { FLIPOP_BACKOFF } from '../../machines/backoff.ts';
-import { CLONE_FINALIZER, IP_FINALIZER, type Surroundings, type VirtualIP, type VirtualIPStatus } from '../../machines/virtual-ip.ts';
-import type { VirtualIPContext, VirtualIPInput } from '../../machines/virtual-ip-migration.ts';
+import { virtualIPChart } from '../../actors/controllers/migration-chart.ts';
+import type { MachineEvent } from '../../actors/runtime/step.ts';
+import type { VirtualIPContext, VirtualIPInput } from '../../machines/migration/decisions.ts';
+import { FLIPOP_BACKOFF } from '../../machines/model/backoff.ts';
+import { CLONE_FINALIZER, IP_FINALIZER, type Surroundings, type VirtualIP, type VirtualIPStatus } from '../../machines/vip/virtualip.ts';
 import { failure, START } from './builders.ts';
 import type { Telling } from './explore.ts';
 import { event } from './pool-world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
-import type { VirtualIPContext } from '../../machines/virtual-ip-migration.ts';
+import { begin, type MachineEvent, type Step, step } from '../../actors/runtime/step.ts';
+import type { VirtualIPContext } from '../../machines/migration/decisions.ts';
 import { frozen } from './builders.ts';
 import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { placesOf, told } from './explore.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Step } from '../../actors/step.ts';
+import type { Step } from '../../actors/runtime/step.ts';
+import { hasWork, stands, type ZoneClaim, type ZoneContext } from '../../machines/dns/zone.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';
-import { hasWork, stands, type ZoneClaim, type ZoneContext } from '../../machines/zone.ts';
 import { ownerOf } from '../support/owners.ts';
 import type { Edge } from './explore.ts';
 

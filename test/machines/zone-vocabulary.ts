@@ -1,4 +1,4 @@
-import { stands, type ZoneContext } from '../../machines/zone.ts';
+import { stands, type ZoneContext } from '../../machines/dns/zone.ts';
 import { B, cutOff, failure, PROVIDER, SECOND, START } from './builders.ts';
 import { API, ensured, outcome, records, WEB, ZONE } from './dns-world.ts';
 import { VERIFY_EVERY } from './drive.ts';

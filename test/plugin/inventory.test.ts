@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type AccountFacts, INVENTORY_KEY, type Inventory, inventoryOf } from '../../machines/inventory.ts';
-import type { Address, ObservedAddress, ProviderID } from '../../machines/types.ts';
+import type { Address, ObservedAddress, ProviderID } from '../../machines/model/types.ts';
+import { type AccountFacts, INVENTORY_KEY, type Inventory, inventoryOf } from '../../machines/status/inventory.ts';
 import { parsePlugin } from '../../plugin/command-line.ts';
 import { inventory } from '../../plugin/inventory.ts';
 import { EXIT, type Session } from '../../plugin/ports.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JournalEntry } from '../../actors/ports.ts';
+import type { JournalEntry } from '../../actors/ports/records.ts';
 import { happened, journal, replay, replayed } from '../../plugin/journal.ts';
 import { EXIT } from '../../plugin/ports.ts';
 import { ingress, lose } from '../support/setups.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import type { ObservedNode } from '../../machines/types.ts';
+import type { ObservedNode } from '../../machines/model/types.ts';
 import { plan } from '../../plugin/plan.ts';
 import { type ClusterFacts, EXIT } from '../../plugin/ports.ts';
 import { node } from '../support/world.ts';

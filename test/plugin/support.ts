@@ -1,4 +1,4 @@
-import { reservedIPOf, vipServiceOf } from '../../adapters/kubernetes/trim-vip.ts';
+import { reservedIPOf, vipServiceOf } from '../../adapters/kubernetes/cache/trim-vip.ts';
 import { Changed, type ClusterAPI, type ClusterFacts, Refused, type Session } from '../../plugin/ports.ts';
 import { printable } from '../../plugin/printable.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Inventory } from '../../machines/inventory.ts';
+import type { Inventory } from '../../machines/status/inventory.ts';
 import { routedStage } from '../e2e/routed.ts';
 import { plugin } from '../support/plugin.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Difference } from '../../machines/types.ts';
+import type { Difference } from '../../machines/model/types.ts';
 import { conditionOfPod, OWN_CONDITION, observe, planOf, plans, rows, served } from '../e2e/observing.ts';
 import { type Routed, routedStage } from '../e2e/routed.ts';
 import { HTTP, NODE_PORT } from '../e2e/routed-objects.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { INVENTORY_KEY, INVENTORY_NAME } from '../../machines/inventory.ts';
+import { INVENTORY_KEY, INVENTORY_NAME } from '../../machines/status/inventory.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { FIREWALL, GROUP, routedStage } from '../e2e/routed.ts';
 import { MAY_READ_SECRETS, NAMESPACE } from '../e2e/routed-objects.ts';

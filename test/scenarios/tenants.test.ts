@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ledgerName } from '../../adapters/kubernetes/ledger.ts';
+import { ledgerName } from '../../adapters/kubernetes/writer/ledger.ts';
 import { type Routed, routedStageOnce } from '../e2e/routed.ts';
 import { NAMESPACE } from '../e2e/routed-objects.ts';
 

@@ -1,4 +1,4 @@
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import type { AttackHappening, AttackSetup } from '../hostile/attacker.ts';
 import type { APIHappening } from './domains/api.ts';
 import type { FirewallHappening } from './domains/firewalls.ts';

@@ -1,8 +1,8 @@
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { JobMessage, JobRequest } from '../../actors/ports/job-driver.ts';
 import type { MemoryCloud } from '../../adapters/memory/cloud.ts';
 import type { JobPlatform } from '../../adapters/memory/job-driver.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ProviderID } from '../../machines/model/types.ts';
 import type { SimulationWorld } from './world.ts';
 
 /** How often a template looks whether its platform has done what it asked for, virtual ms. */

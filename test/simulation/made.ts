@@ -1,7 +1,7 @@
-import type { ActorRecord } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import type { ActorId, Address } from '../../machines/types.ts';
+import type { ActorId, Address } from '../../machines/model/types.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import { AdoptionRules, type Owner } from '../support/adoption-rules.ts';
 import { CreationRules } from '../support/creations.ts';
 import { type Account, type Claiming, ownersOf, shownBy } from '../support/owners.ts';

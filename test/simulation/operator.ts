@@ -1,5 +1,5 @@
 import type { KillPoint } from '../../actors/ports/observers.ts';
-import { OUTCOMES, TIMERS } from '../../actors/queue-data.ts';
+import { OUTCOMES, TIMERS } from '../../actors/runtime/queue-data.ts';
 import type { StoreCheckpoint } from '../../adapters/memory/store.ts';
 import type { OperatorProcess } from '../support/world.ts';
 import type { Stage } from './domain.ts';

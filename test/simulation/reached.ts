@@ -1,9 +1,9 @@
-import { charts } from '../../actors/catalogue.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
 import type { Transition } from '../../actors/ports/observers.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
 import type { Verb } from '../../adapters/memory/requests.ts';
-import type { RecordSetContext } from '../../machines/record-set.ts';
-import type { ActorId, ErrorKind } from '../../machines/types.ts';
+import type { RecordSetContext } from '../../machines/dns/record-set.ts';
+import type { ActorId, ErrorKind } from '../../machines/model/types.ts';
 import type { World } from '../support/world.ts';
 import type { DomainName, Happenings } from './history.ts';
 import type { Simulation } from './run.ts';

@@ -1,7 +1,7 @@
-import type { ActorRecord } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
 import type { LoggedVipWrite } from '../../adapters/memory/vip-world.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import type { ActorId } from '../../machines/types.ts';
+import type { ActorId } from '../../machines/model/types.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import type { PlayedAttacker } from '../hostile/attacker.ts';
 import { MarkRules } from '../support/marks.ts';
 import { Keepers } from '../support/owners.ts';

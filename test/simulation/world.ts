@@ -1,4 +1,4 @@
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import { MemoryJobs } from '../../adapters/memory/job-driver.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { seededRandom } from '../../adapters/memory/random.ts';
@@ -6,7 +6,7 @@ import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
 import type { VipChange } from '../../adapters/memory/vip-world.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { RoutedRules } from '../support/routed-rules.ts';
 import { VipRules } from '../support/vip-rules.ts';
 import { VirtualRules } from '../support/virtual-rules.ts';

@@ -1,12 +1,12 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
-import { isOwn } from '../../machines/adoption.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { memo } from '../../machines/memo.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import { rememberedPool } from '../../machines/rebuild.ts';
-import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
-import { type Address, fieldsOf, type ProviderID } from '../../machines/types.ts';
+import { memo } from '../../machines/model/memo.ts';
+import { type Address, fieldsOf, type ProviderID } from '../../machines/model/types.ts';
+import { isOwn } from '../../machines/pool/adoption.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
+import { rememberedPool } from '../../machines/status/restore-pool.ts';
+import { rememberedRoutedIP } from '../../machines/status/restore-routedip.ts';
 import { providerIDOf, type World } from './world.ts';
 
 /** How long what was decided may still take effect, virtual ms: somebody may attach the address to another machine between the last look and the call, a Node may be deleted and

@@ -1,5 +1,5 @@
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import { hearSent } from './sent-calls.ts';
 
 /** Tells of each call that is to delete an address when it is sent (`isSent`); and when it comes to the account, as those of Jobs do. */

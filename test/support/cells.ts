@@ -1,9 +1,9 @@
-import { charts } from '../../actors/catalogue.ts';
-import { Cells } from '../../actors/cells.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
 import type { Queues } from '../../actors/ports/queues.ts';
-import type { Clock, RecordStore } from '../../actors/ports.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
-import { firewallOf } from '../../machines/firewall-id.ts';
+import type { Clock, RecordStore } from '../../actors/ports/records.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
+import { Cells } from '../../actors/runtime/cell-registry.ts';
+import { firewallOf } from '../../machines/model/firewall-id.ts';
 
 const ignore = (): void => undefined;
 

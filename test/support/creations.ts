@@ -1,5 +1,5 @@
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 import type { World } from './world.ts';
 
 /** What must hold at every moment of addresses that the operator makes itself. */

@@ -1,7 +1,7 @@
 import type { FirewallPolicy } from '../../machines/events.ts';
-import { firewallOf } from '../../machines/firewall-id.ts';
-import { portsOn } from '../../machines/firewall-policy.ts';
-import type { ActorId, Address, NodeRef, ProviderID } from '../../machines/types.ts';
+import { portsOn } from '../../machines/firewall/policy.ts';
+import { firewallOf } from '../../machines/model/firewall-id.ts';
+import type { ActorId, Address, NodeRef, ProviderID } from '../../machines/model/types.ts';
 import type { World } from './world.ts';
 
 /** An assignment that is under way. */

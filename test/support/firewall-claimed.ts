@@ -1,8 +1,8 @@
-import { cellOf } from '../../actors/charts.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
-import type { Held } from '../../machines/firewall-claims.ts';
-import type { ActorId } from '../../machines/types.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
+import { cellOf } from '../../actors/runtime/charts.ts';
+import type { Held } from '../../machines/firewall/claims.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import type { ActorId } from '../../machines/model/types.ts';
 import type { FirewallKnown } from './firewall-known.ts';
 import { nameOf } from './firewall-served.ts';
 import type { World } from './world.ts';

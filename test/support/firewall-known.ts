@@ -1,8 +1,8 @@
-import type { ActorRecord } from '../../actors/ports.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
-import { isFirewall } from '../../machines/firewall-id.ts';
-import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
-import type { ActorId } from '../../machines/types.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import { isFirewall } from '../../machines/model/firewall-id.ts';
+import type { ActorId } from '../../machines/model/types.ts';
+import { ownedRules } from '../../machines/status/restore-routedip.ts';
 import { nameOf } from './firewall-served.ts';
 import type { OperatorProcess, World } from './world.ts';
 

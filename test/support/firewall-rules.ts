@@ -1,11 +1,11 @@
-import { cellOf } from '../../actors/charts.ts';
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
+import { cellOf } from '../../actors/runtime/charts.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
 import type { FirewallPolicy } from '../../machines/events.ts';
-import { portsOn } from '../../machines/firewall-policy.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
-import { portText } from '../../machines/port.ts';
-import type { ActorId, ProviderID } from '../../machines/types.ts';
+import { portsOn } from '../../machines/firewall/policy.ts';
+import { portText } from '../../machines/model/port.ts';
+import type { ActorId, ProviderID } from '../../machines/model/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
 import { FirewallClaimed } from './firewall-claimed.ts';
 import { FirewallKnown } from './firewall-known.ts';

@@ -1,10 +1,10 @@
-import { cellOf } from '../../actors/charts.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
-import { portsOn } from '../../machines/firewall-policy.ts';
-import { confirmedHere } from '../../machines/ip.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
-import type { ActorId, NodeRef } from '../../machines/types.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
+import { cellOf } from '../../actors/runtime/charts.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import { confirmedHere } from '../../machines/address/decisions.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import { portsOn } from '../../machines/firewall/policy.ts';
+import type { ActorId, NodeRef } from '../../machines/model/types.ts';
 
 /** What is open for an address on the node that holds it. */
 export interface Served {

@@ -1,7 +1,7 @@
 import type { Transition } from '../../actors/ports/observers.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
 import type { FirewallFound } from '../../machines/jobs.ts';
-import { namespaceOf } from '../../machines/namespaces.ts';
+import { namespaceOf } from '../../machines/model/namespaces.ts';
 
 const LAST_RULES = 10;
 

@@ -1,7 +1,7 @@
-import { cellOf } from '../../actors/charts.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
-import type { ActorId } from '../../machines/types.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
+import { cellOf } from '../../actors/runtime/charts.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import type { ActorId } from '../../machines/model/types.ts';
 import { nameOf } from './firewall-served.ts';
 import type { World } from './world.ts';
 

@@ -1,8 +1,8 @@
 import type { Transition } from '../../actors/ports/observers.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import type { ActorId } from '../../machines/types.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import type { ActorId } from '../../machines/model/types.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import { markedFor, nodesOf } from './under-way.ts';
 import { nodeNameOf, type World } from './world.ts';
 

@@ -2,7 +2,7 @@
  * Who may import what, as docs/architecture.md says it. Data, so that a change to the architecture is a change of this file:
  * tools/generate-architecture.ts draws it.
  *
- * `what` lists patterns of what a file may name: a path from the root of the project (`machines/types.ts`), a package with its subpath
+ * `what` lists patterns of what a file may name: a path from the root of the project (`machines/model/types.ts`), a package with its subpath
  * (`npm:xstate/graph`), or a module of Node (`node:fs`). Of the rules the first whose `files` match a file is the one that holds for it.
  */
 export interface ImportRule {
@@ -66,7 +66,7 @@ const adapter = (folder: string): ImportRule => ({
   ],
   instead:
     'An adapter knows its own system and the ports, so that it can be replaced alone. Ask for what is missing through a port in actors/ports/ ' +
-    'and let main.ts pass it in; a value that both sides need belongs into machines/types.ts. A package is added to SDKS here when it is this system’s own client, ' +
+    'and let main.ts pass it in; a value that both sides need belongs into machines/model/types.ts. A package is added to SDKS here when it is this system’s own client, ' +
     'a provider whose API is called over HTTP to OVER_HTTP, and what listens to LISTENING.',
 });
 

@@ -1,17 +1,17 @@
-import { cellOf } from '../../actors/charts.ts';
 import type { Observer, SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { ActionRef } from '../../actors/ports/provider.ts';
-import type { ActorRecord, StoredCell } from '../../actors/ports.ts';
+import type { ActorRecord, StoredCell } from '../../actors/ports/records.ts';
+import { cellOf } from '../../actors/runtime/charts.ts';
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
-import { nodesFull } from '../../machines/claims.ts';
-import { claimedNodes } from '../../machines/ip.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import { claimedNodes } from '../../machines/address/decisions.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { familyServed, type PoolContext } from '../../machines/pool.ts';
-import { cloudOf } from '../../machines/provider-key.ts';
-import type { PoolStatus } from '../../machines/status.ts';
-import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
+import { cloudOf } from '../../machines/model/provider-key.ts';
+import type { ActorId, Address, ProviderID } from '../../machines/model/types.ts';
+import { familyServed, type PoolContext } from '../../machines/pool/context.ts';
+import { nodesFull } from '../../machines/pool/node-claim.ts';
+import type { PoolStatus } from '../../machines/status/pool.ts';
 import { doubtMs, isSentSince, isUnconfirmed, MakingRoom } from './under-way.ts';
 
 /** What must hold at every moment of every run. */

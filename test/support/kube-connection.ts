@@ -1,5 +1,5 @@
-import { type Connection, connect, identityOf } from '../../adapters/kubernetes/connection.ts';
-import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
+import { type Connection, connect, identityOf } from '../../adapters/kubernetes/client/connection.ts';
+import { loadConfig } from '../../adapters/kubernetes/client/kube-config.ts';
 
 export const OPERATOR_IDENTITY = identityOf({ program: 'routedip-operator', version: '0.0.0', purpose: 'controller' });
 

@@ -1,8 +1,8 @@
 import type { Transition } from '../../actors/ports/observers.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import type { ActorId, Address } from '../../machines/types.ts';
+import type { ActorId, Address } from '../../machines/model/types.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import { sourceKey } from './seen-classes.ts';
 import type { World } from './world.ts';
 

@@ -37,7 +37,7 @@ export const blocksOf = (text: string, language: string): readonly string[] =>
     .filter(([first = '']) => first.replace(/^[`~]+/, '').trim() === language)
     .map((lines) => lines.slice(1, -1).join('\n'));
 
-/** Files of the project that are named in a line as code: `actors/turn.ts`, `docs/adr/`. Those with a placeholder or of other projects' making are none. */
+/** Files of the project that are named in a line as code: `actors/runtime/turn.ts`, `docs/adr/`. Those with a placeholder or of other projects' making are none. */
 export const namedPaths = (text: string): readonly string[] =>
   [...text.replace(FENCE, '').matchAll(/`([\w.-]+\/[\w./-]*|[\w-]+\.(?:ts|yaml|md|json|yml))`/g)]
     .map(([, path]) => path ?? '')

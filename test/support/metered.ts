@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { charts } from '../../actors/catalogue.ts';
+import { charts } from '../../actors/controllers/chart-registry.ts';
 import type { Log } from '../../actors/ports/observers.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
 import { type MemoryBudget, memoryBudget } from '../../adapters/memory/budget.ts';
@@ -14,8 +14,8 @@ import { type MemoryNamespaces, memoryNamespaces } from '../../adapters/memory/n
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { queryOf } from '../../machines/match.ts';
-import type { PoolStatus } from '../../machines/status.ts';
+import { queryOf } from '../../machines/model/matching.ts';
+import type { PoolStatus } from '../../machines/status/pool.ts';
 import type { Call } from '../../simulator/digitalocean/call-log.ts';
 import {
   type DigitalOceanSimulator,

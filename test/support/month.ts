@@ -1,7 +1,7 @@
-import { firewallOf, isFirewall } from '../../machines/firewall-id.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { secretKey } from '../../machines/provider-key.ts';
-import type { ObservedService, ProviderID } from '../../machines/types.ts';
+import { firewallOf, isFirewall } from '../../machines/model/firewall-id.ts';
+import { secretKey } from '../../machines/model/provider-key.ts';
+import type { ObservedService, ProviderID } from '../../machines/model/types.ts';
 import { node, type OperatorProcess, PROVIDER, World, type WorldOptions } from './world.ts';
 
 const SECOND = 1_000;

@@ -1,11 +1,11 @@
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { Queues } from '../../actors/ports/queues.ts';
-import { fullName, relativeName } from '../../machines/dns.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import type { RecordSetContext } from '../../machines/dns/record-set.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';
-import { addressActor, type PoolContext } from '../../machines/pool.ts';
-import type { RecordSetContext } from '../../machines/record-set.ts';
-import type { ActorId, Address, DNSRecord } from '../../machines/types.ts';
+import { fullName, relativeName } from '../../machines/model/dns.ts';
+import type { ActorId, Address, DNSRecord } from '../../machines/model/types.ts';
+import { addressActor, type PoolContext } from '../../machines/pool/context.ts';
 import type { World } from './world.ts';
 
 /** What must hold at every moment of the records of a zone. */

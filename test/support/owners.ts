@@ -1,5 +1,5 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address } from '../../machines/model/types.ts';
 
 /** Whether an account has what somebody asks for: it does, nobody can list what it has, or it has not. */
 export type Account = 'Lists' | 'Unlistable' | 'Lacks';

@@ -1,13 +1,13 @@
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
-import { nodesFull } from '../../machines/claims.ts';
-import type { ContentionRules } from '../../machines/contention.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
-import { isPaused } from '../../machines/marks.ts';
-import { familyServed, type PoolContext, wanted } from '../../machines/pool.ts';
-import type { RecordSetContext } from '../../machines/record-set.ts';
-import type { PoolStatus } from '../../machines/status.ts';
-import type { ActorId, Address, NodeRef } from '../../machines/types.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import type { RecordSetContext } from '../../machines/dns/record-set.ts';
+import type { ActorId, Address, NodeRef } from '../../machines/model/types.ts';
+import type { ContentionRules } from '../../machines/policy/contention.ts';
+import { isPaused } from '../../machines/pool/annotations.ts';
+import { familyServed, type PoolContext, wanted } from '../../machines/pool/context.ts';
+import { nodesFull } from '../../machines/pool/node-claim.ts';
+import type { PoolStatus } from '../../machines/status/pool.ts';
 import { isAskedFor } from './invariants.ts';
 import type { World } from './world.ts';
 

@@ -1,5 +1,5 @@
 import type { ClusterSource } from '../../actors/ports/cluster.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
 
 /** A clock by which whatever goes through many objects pauses for so long after every other one of them, ms; 0 for not at all. */
 export function pausingClock<C extends Clock>(clock: C, pauseMs: number): C {

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
-import { ProviderError } from '../../actors/errors.ts';
+import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import type { RecordedExchange, Recording } from '../../adapters/digitalocean/probe/recording.ts';
-import type { Address, ErrorKind, Port, ProviderID } from '../../machines/types.ts';
+import type { Address, ErrorKind, Port, ProviderID } from '../../machines/model/types.ts';
 
 /** A server that answers as one recorded did. At any time it stands at one exchange: a request is answered by that, else by the same request that was answered last before, else next. */
 export class Replaying {

@@ -1,4 +1,4 @@
-import { Unreachable } from '../../actors/errors.ts';
+import { Unreachable } from '../../actors/ports/errors.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { ingress } from './setups.ts';
 import { type OperatorProcess, PROVIDER, type World } from './world.ts';

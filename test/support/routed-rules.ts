@@ -1,12 +1,12 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
-import { createdAt } from '../../machines/creation.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { isCreating, type PoolContext } from '../../machines/pool.ts';
-import { isOfJobs } from '../../machines/provider-key.ts';
-import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
+import { isOfJobs } from '../../machines/model/provider-key.ts';
+import type { ActorId, Address, ProviderID } from '../../machines/model/types.ts';
+import { isCreating, type PoolContext } from '../../machines/pool/context.ts';
+import { createdAt } from '../../machines/pool/creation.ts';
 import { asksToDelete } from './asked-deletions.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
 import { HolderMarks } from './holder-marks.ts';

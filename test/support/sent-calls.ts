@@ -1,10 +1,10 @@
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
-import { asBegun, createdAt } from '../../machines/creation.ts';
-import { isFromGroup } from '../../machines/group-address.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { PoolContext } from '../../machines/pool.ts';
-import { isOfJobs } from '../../machines/provider-key.ts';
+import { isOfJobs } from '../../machines/model/provider-key.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
+import { asBegun, createdAt } from '../../machines/pool/creation.ts';
+import { isFromGroup } from '../../machines/pool/ip-group-offer.ts';
 import type { World } from './world.ts';
 
 /** Tells of each call when it is sent, since one that is refused, or lost on its way, asks all the same. */

@@ -1,4 +1,4 @@
-import type { Json } from '../../actors/ports.ts';
+import type { Json } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { node, type World } from './world.ts';
 

@@ -1,6 +1,6 @@
-import type { StandIn } from '../../actors/away.ts';
 import type { Queues } from '../../actors/ports/queues.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { Clock } from '../../actors/ports/records.ts';
+import type { StandIn } from '../../actors/runtime/store-failover.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
 import { endableClock } from '../../adapters/system/clock.ts';
 import type { World } from './world.ts';

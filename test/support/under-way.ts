@@ -1,10 +1,10 @@
 import type { SavedTurn } from '../../actors/ports/observers.ts';
-import type { ActorRecord } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports/records.ts';
 import { ANSWERED_MS } from '../../adapters/memory/faults.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
-import type { AddressContext } from '../../machines/ip-context.ts';
-import { listed, type PoolContext } from '../../machines/pool.ts';
-import type { ActorId, Address } from '../../machines/types.ts';
+import type { AddressContext } from '../../machines/address/context.ts';
+import type { ActorId, Address } from '../../machines/model/types.ts';
+import { listed, type PoolContext } from '../../machines/pool/context.ts';
 
 /** An assign for that pool may be under way. A grant that reaches an address while it is read is given back: no assign comes of it, unless one was under way before. */
 export const isUnconfirmed = (record: ActorRecord, id: ActorId): boolean => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type AdmissionOperation, admitIP, admitVirtualIP, type Verdict } from '../../machines/vip-admission.ts';
+import { type AdmissionOperation, admitIP, admitVirtualIP, type Verdict } from '../../machines/migration/admission.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { objectsIn } from './kube-apply.ts';
 import { DENIALS, IPS, ipNamed, VIRTUAL_IPS, virtualIP } from './vip-admission.ts';

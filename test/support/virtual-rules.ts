@@ -1,8 +1,8 @@
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { StoredService, VipChange } from '../../adapters/memory/vip-world.ts';
-import type { ReservedIP } from '../../machines/vip.ts';
-import { cloneName, type VirtualIP } from '../../machines/virtual-ip.ts';
-import { STATES } from '../../machines/virtual-ip-stage.ts';
+import { STATES } from '../../machines/migration/phase.ts';
+import type { ReservedIP } from '../../machines/vip/objects.ts';
+import { cloneName, type VirtualIP } from '../../machines/vip/virtualip.ts';
 
 /** What must hold at every moment of VirtualIPs, their copies and the Services that they are migrated to, as the API server has all of them. */
 export type VirtualRule =

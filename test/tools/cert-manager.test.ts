@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { keepCertificates } from '../../adapters/admission/keeper.ts';
 import { CONFIGURATION, SECRET } from '../../adapters/admission/names.ts';
 import { CERTIFICATE_TIMES } from '../../adapters/admission/renewal.ts';
-import { connect } from '../../adapters/kubernetes/connection.ts';
-import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
-import { ownUser } from '../../adapters/kubernetes/own-user.ts';
-import { certificateSecret, webhookConfiguration } from '../../adapters/kubernetes/webhook-registration.ts';
+import { connect } from '../../adapters/kubernetes/client/connection.ts';
+import { loadConfig } from '../../adapters/kubernetes/client/kube-config.ts';
+import { ownUser } from '../../adapters/kubernetes/client/own-user.ts';
+import { certificateSecret, webhookConfiguration } from '../../adapters/kubernetes/writer/webhook-registration.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ProviderError } from '../../../actors/errors.ts';
 import type { ProbeOptions } from '../../../actors/ports/account-probe.ts';
-import type { Clock } from '../../../actors/ports.ts';
+import { ProviderError } from '../../../actors/ports/errors.ts';
+import type { Clock } from '../../../actors/ports/records.ts';
 import { providerIDOf } from '../read.ts';
 import { look, mostReads } from './look.ts';
 import { Redactor, recordingOf } from './recording.ts';

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf } from '../../../machines/types.ts';
+import { type Fields, fieldsOf } from '../../../machines/model/types.ts';
 import { text } from '../../http/read.ts';
 import { STATE_OF_ACTION } from '../addresses.ts';
 import { readFirewall } from '../firewalls.ts';

@@ -1,6 +1,6 @@
-import type { ProviderError } from '../../../actors/errors.ts';
 import type { ProbeOptions } from '../../../actors/ports/account-probe.ts';
-import { type Address, type Fields, fieldsOf, isFields, type ProviderID } from '../../../machines/types.ts';
+import type { ProviderError } from '../../../actors/ports/errors.ts';
+import { type Address, type Fields, fieldsOf, isFields, type ProviderID } from '../../../machines/model/types.ts';
 import type { Heard } from '../../http/exchange.ts';
 import { counted, fields as fieldsIn } from '../../http/read.ts';
 import { LISTS, type List, NOBODYS, SCOPES, valueAt } from './expected.ts';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isFields } from '../../../machines/types.ts';
+import { isFields } from '../../../machines/model/types.ts';
 import type { Heard } from '../../http/exchange.ts';
 import { parsed } from '../../http/read.ts';
 

@@ -1,4 +1,4 @@
-import { visible } from '../../../machines/visible.ts';
+import { visible } from '../../../machines/model/visible.ts';
 import type { Look } from './look.ts';
 
 /** What it comes to, filled in as it goes on. */

@@ -1,7 +1,7 @@
-import { ProviderError } from '../../../actors/errors.ts';
+import { ProviderError } from '../../../actors/ports/errors.ts';
 import type { Call } from '../../../actors/ports/provider.ts';
-import type { Clock } from '../../../actors/ports.ts';
-import { type ErrorKind, type Fields, fieldsOf } from '../../../machines/types.ts';
+import type { Clock } from '../../../actors/ports/records.ts';
+import { type ErrorKind, type Fields, fieldsOf } from '../../../machines/model/types.ts';
 import type { Heard } from '../../http/exchange.ts';
 import { ApiRefusal, createRequestLayer } from '../gaps.ts';
 import { createDigitalOceanProvider, type DigitalOceanOptions } from '../provider.ts';

@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { type Address, fieldsOf } from '../../../machines/types.ts';
+import { type Address, fieldsOf } from '../../../machines/model/types.ts';
 import { parsed } from '../../http/read.ts';
 
 /** What a run has made, or is about to. It bears no secret. */

@@ -1,8 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { ProviderError } from '../../../actors/errors.ts';
 import type { ProbeOptions } from '../../../actors/ports/account-probe.ts';
-import { portText } from '../../../machines/port.ts';
-import { type Address, fieldsOf, isFields, type Port, type ProviderID } from '../../../machines/types.ts';
+import { ProviderError } from '../../../actors/ports/errors.ts';
+import { portText } from '../../../machines/model/port.ts';
+import { type Address, fieldsOf, isFields, type Port, type ProviderID } from '../../../machines/model/types.ts';
 import { type Heard, isWrite } from '../../http/exchange.ts';
 import { parsed } from '../../http/read.ts';
 import { STATE_OF_ACTION } from '../addresses.ts';

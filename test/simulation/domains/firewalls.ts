@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Firewall } from '../../../actors/ports/provider.ts';
-import { parsePort, portText } from '../../../machines/port.ts';
-import type { ProviderID } from '../../../machines/types.ts';
+import { parsePort, portText } from '../../../machines/model/port.ts';
+import type { ProviderID } from '../../../machines/model/types.ts';
 import type { RoutedRules } from '../../support/routed-rules.ts';
 import { providerIDOf } from '../../support/world.ts';
 import { type Domain, index, of, type Played, type Stage } from '../domain.ts';

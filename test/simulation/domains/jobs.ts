@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { Unreachable } from '../../../actors/errors.ts';
+import { Unreachable } from '../../../actors/ports/errors.ts';
 import type { JobAction, JobDriver } from '../../../actors/ports/job-driver.ts';
 import type { JobScript, MemoryJobs } from '../../../adapters/memory/job-driver.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/types.ts';
+import type { Address } from '../../../machines/model/types.ts';
 import { JobRules } from '../../support/job-rules.ts';
 import { type OperatorProcess, PROVIDER } from '../../support/world.ts';
 import { type Domain, of, type Played, range, type Stage, type Violation } from '../domain.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { actorOf, isPool } from '../../../actors/object-ids.ts';
+import { actorOf, isPool } from '../../../actors/controllers/object-ids.ts';
 import { MemoryCloud } from '../../../adapters/memory/cloud.ts';
+import type { RecordSetContext } from '../../../machines/dns/record-set.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
-import { recordSetActor } from '../../../machines/pool.ts';
-import type { RecordSetContext } from '../../../machines/record-set.ts';
-import type { Address, DNSRecord } from '../../../machines/types.ts';
+import type { Address, DNSRecord } from '../../../machines/model/types.ts';
+import { recordSetActor } from '../../../machines/pool/context.ts';
 import { NameRules } from '../../support/names.ts';
 import { type Domain, index, of, type Played, type Stage, type Violation } from '../domain.ts';
 import { NAMES, nameOf, ZONE } from '../history.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Address, ObservedNode, ProviderID, Taint } from '../../../machines/types.ts';
+import type { Address, ObservedNode, ProviderID, Taint } from '../../../machines/model/types.ts';
 import { type Moment, momentOf } from '../../support/marks.ts';
 import { node, providerIDOf } from '../../support/world.ts';
 import { type Domain, index, NODES, of, type Played, type Stage } from '../domain.ts';

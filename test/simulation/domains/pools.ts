@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { Json } from '../../../actors/ports.ts';
+import type { Json } from '../../../actors/ports/records.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
-import { PAUSED } from '../../../machines/marks.ts';
-import { type ActorId, type Address, MOVE_TO, UNASSIGNED } from '../../../machines/types.ts';
+import { type ActorId, type Address, MOVE_TO, UNASSIGNED } from '../../../machines/model/types.ts';
+import { PAUSED } from '../../../machines/pool/annotations.ts';
 import { type Moment, momentOf } from '../../support/marks.ts';
 import { ADDRESSES, type Domain, index, NODES, of, type Played, POOLS, type Stage } from '../domain.ts';
 import { addressOf, NAMES, nameOf, nodeName, ZONE } from '../history.ts';

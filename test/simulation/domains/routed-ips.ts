@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import type { PoolObject } from '../../../actors/ports/cluster.ts';
-import type { ActorRecord, Json } from '../../../actors/ports.ts';
+import type { ActorRecord, Json } from '../../../actors/ports/records.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
-import { PAUSED } from '../../../machines/marks.ts';
-import type { PoolContext } from '../../../machines/pool.ts';
-import { boundAddress } from '../../../machines/rebuild-routed-ip.ts';
-import { type ActorId, type Address, MOVE_TO } from '../../../machines/types.ts';
+import { type ActorId, type Address, MOVE_TO } from '../../../machines/model/types.ts';
+import { PAUSED } from '../../../machines/pool/annotations.ts';
+import type { PoolContext } from '../../../machines/pool/context.ts';
+import { boundAddress } from '../../../machines/status/restore-routedip.ts';
 import { CLASS_NAME } from '../../actors/routed-world.ts';
 import type { Owner } from '../../support/adoption-rules.ts';
 import { type Moment, momentOf } from '../../support/marks.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ObservedBackend, ObservedEndpoint, ObservedService } from '../../../machines/types.ts';
+import type { ObservedBackend, ObservedEndpoint, ObservedService } from '../../../machines/model/types.ts';
 import { type Domain, exactly, index, NODES, of, type Played, type Stage, some } from '../domain.ts';
 import { nodeName, serviceName } from '../history.ts';
 

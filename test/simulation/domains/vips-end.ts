@@ -1,9 +1,9 @@
 import type { StoredService } from '../../../adapters/memory/vip-world.ts';
-import { familyOf } from '../../../machines/address.ts';
-import { addressOf, contains, gives, located, type ParsedGroup, parseGroup, usable } from '../../../machines/segment.ts';
-import type { Address } from '../../../machines/types.ts';
-import { type IPGroupObject, isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../../machines/vip.ts';
-import { requestOf, type VipWish } from '../../../machines/vip-request.ts';
+import { familyOf } from '../../../machines/model/address.ts';
+import type { Address } from '../../../machines/model/types.ts';
+import { addressOf, contains, gives, located, type ParsedGroup, parseGroup, usable } from '../../../machines/vip/ip-group.ts';
+import { type IPGroupObject, isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../../machines/vip/objects.ts';
+import { requestOf, type VipWish } from '../../../machines/vip/request.ts';
 
 /** All that the API server has. */
 export interface VipCluster {

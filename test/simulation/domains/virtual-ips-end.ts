@@ -1,7 +1,7 @@
 import type { MemoryVipCluster } from '../../../adapters/memory/vip-cluster.ts';
 import type { StoredService } from '../../../adapters/memory/vip-world.ts';
-import { cloneName, MIGRATING_ANNOTATION, type VirtualIP } from '../../../machines/virtual-ip.ts';
-import { STATES } from '../../../machines/virtual-ip-stage.ts';
+import { STATES } from '../../../machines/migration/phase.ts';
+import { cloneName, MIGRATING_ANNOTATION, type VirtualIP } from '../../../machines/vip/virtualip.ts';
 import { wrongVips } from './vips-end.ts';
 
 const CLONE = /-keepalived-clone$/;

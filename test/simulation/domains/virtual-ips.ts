@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { MemoryVipCluster } from '../../../adapters/memory/vip-cluster.ts';
-import { admitVirtualIP } from '../../../machines/vip-admission.ts';
-import { cloneName, MIGRATE_ANNOTATION, type VirtualIP } from '../../../machines/virtual-ip.ts';
-import { STATES } from '../../../machines/virtual-ip-stage.ts';
+import { admitVirtualIP } from '../../../machines/migration/admission.ts';
+import { STATES } from '../../../machines/migration/phase.ts';
+import { cloneName, MIGRATE_ANNOTATION, type VirtualIP } from '../../../machines/vip/virtualip.ts';
 import { type Domain, exactly, index, of, type Played, type Stage, type Violation } from '../domain.ts';
 import { wrongVirtualIPs } from './virtual-ips-end.ts';
 

@@ -1,9 +1,9 @@
 import { vi } from 'vitest';
-import type { Chart } from '../../../actors/charts.ts';
-import { jobBodies } from '../../../actors/jobs/bodies.ts';
+import { jobBodies } from '../../../actors/jobs/registry.ts';
+import type { Chart } from '../../../actors/runtime/charts.ts';
 import type { Ready } from '../../../machines/events.ts';
-import type { PoolContext } from '../../../machines/pool.ts';
-import * as members from '../../../machines/pool-members.ts';
+import type { PoolContext } from '../../../machines/pool/context.ts';
+import * as members from '../../../machines/pool/members.ts';
 import { action } from '../../machines/mutations-spoil.ts';
 import type { AdoptionRule } from '../../support/adoption-rules.ts';
 import type { ShortRouted as RoutedHistory } from '../short.ts';

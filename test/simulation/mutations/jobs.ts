@@ -1,9 +1,9 @@
 import { vi } from 'vitest';
-import type { Chart, Charts } from '../../../actors/charts.ts';
-import { DEFAULT_SETTINGS } from '../../../actors/settings.ts';
+import { DEFAULT_SETTINGS } from '../../../actors/ports/settings.ts';
+import type { Chart, Charts } from '../../../actors/runtime/charts.ts';
 import { MemoryJobs } from '../../../adapters/memory/job-driver.ts';
-import * as ip from '../../../machines/ip.ts';
-import type { AddressContext, AnyAddressEvent } from '../../../machines/ip-context.ts';
+import type { AddressContext, AnyAddressEvent } from '../../../machines/address/context.ts';
+import * as ip from '../../../machines/address/decisions.ts';
 import { action } from '../../machines/mutations-spoil.ts';
 import type { JobRule } from '../../support/job-rules.ts';
 import type { ShortRouted as History } from '../short.ts';

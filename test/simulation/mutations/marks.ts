@@ -1,10 +1,10 @@
 import { vi } from 'vitest';
-import { Evacuations } from '../../../actors/evacuations.ts';
-import type { MachineEvent } from '../../../actors/step.ts';
+import type { MachineEvent } from '../../../actors/runtime/step.ts';
+import { Evacuations } from '../../../actors/status/evacuation.ts';
 import type { ClusterObserved, SpecObserved } from '../../../machines/events.ts';
-import * as granting from '../../../machines/granting.ts';
-import { isPrimed, type PoolContext } from '../../../machines/pool.ts';
-import * as facts from '../../../machines/pool-facts.ts';
+import { isPrimed, type PoolContext } from '../../../machines/pool/context.ts';
+import * as granting from '../../../machines/pool/grant.ts';
+import * as facts from '../../../machines/pool/observe.ts';
 import { action, guard, type Spoil, shown } from '../../machines/mutations-spoil.ts';
 import type { MarkRule } from '../../support/marks.ts';
 import type { ShortPools as History } from '../short.ts';

@@ -1,4 +1,4 @@
-import type { Charts } from '../../../actors/charts.ts';
+import type { Charts } from '../../../actors/runtime/charts.ts';
 import type { SimulationWorld } from '../world.ts';
 
 /** A small defect of the code, and a history that shows it. */

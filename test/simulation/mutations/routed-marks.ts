@@ -1,9 +1,9 @@
 import { vi } from 'vitest';
-import { jobBodies } from '../../../actors/jobs/bodies.ts';
-import { done, read, write } from '../../../actors/jobs/body.ts';
+import { done, read, write } from '../../../actors/jobs/job.ts';
+import { jobBodies } from '../../../actors/jobs/registry.ts';
 import type { ClusterObserved } from '../../../machines/events.ts';
-import type { PoolContext } from '../../../machines/pool.ts';
-import * as facts from '../../../machines/pool-facts.ts';
+import type { PoolContext } from '../../../machines/pool/context.ts';
+import * as facts from '../../../machines/pool/observe.ts';
 import { action, guard, shown } from '../../machines/mutations-spoil.ts';
 import type { MarkRule } from '../../support/marks.ts';
 import type { ShortRouted as RoutedHistory } from '../short.ts';

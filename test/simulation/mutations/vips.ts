@@ -1,9 +1,9 @@
 import { vi } from 'vitest';
-import { ProviderError } from '../../../actors/errors.ts';
 import { vipJobBodies } from '../../../actors/jobs/vip.ts';
+import { ProviderError } from '../../../actors/ports/errors.ts';
 import type { VipWriter } from '../../../actors/ports/vip.ts';
 import type { MemoryVipCluster } from '../../../adapters/memory/vip-cluster.ts';
-import type { Address } from '../../../machines/types.ts';
+import type { Address } from '../../../machines/model/types.ts';
 import type { VipRule } from '../../support/vip-rules.ts';
 import type { ShortVips as VipHistory } from '../short.ts';
 import type { SimulationWorld as World } from '../world.ts';

@@ -1,0 +1,399 @@
+import type { ActorId, Address } from '../../machines/model/types.ts';
+import { rightTaken } from '../../machines/pool/context.ts';
+import type { ProviderFacts } from '../../machines/spec/pool.ts';
+import { actorOf, isPool, isRecordSet, isRoutedIP, kindOf } from '../controllers/object-ids.ts';
+import { isForced, isReleased, type ObservedPools } from '../controllers/pool-cache.ts';
+import { isBare, isUnprimed, lostBy, specFact, uidOf } from '../controllers/pool-facts.ts';
+import type { ProviderList } from '../controllers/provider-list.ts';
+import { ProviderLists } from '../controllers/provider-sync.ts';
+import type { Quota } from '../controllers/quota.ts';
+import { poolContextIn } from '../controllers/record-view.ts';
+import { SharedChanges } from '../controllers/shared-changes.ts';
+import type { PoolObject } from '../ports/cluster.ts';
+import type { ProviderDirectory } from '../ports/directory.ts';
+import { inSlices } from '../ports/in-slices.ts';
+import type { Provider } from '../ports/provider.ts';
+import type { Queues } from '../ports/queues.ts';
+import type { ActorRecord, StoredCell } from '../ports/records.ts';
+import type { Settings } from '../ports/settings.ts';
+import type { Cell, Halt, TurnPorts } from '../runtime/cell.ts';
+import { Cells } from '../runtime/cell-registry.ts';
+import { Inbox } from '../runtime/inbox.ts';
+import { firewallBegin } from '../runtime/shared-state.ts';
+import { Alarms } from '../runtime/timers.ts';
+import type { Envelope } from '../runtime/turn.ts';
+import type { Vips } from '../vip/controller.ts';
+import { isVip, isVirtualIP } from '../vip/object-cache.ts';
+import type { VipDesk } from '../vip/service-allocation.ts';
+import type { Memory } from './in-doubt.ts';
+import { loadCells, resetClaims } from './recovery.ts';
+import { isUndone, poolInput } from './restored-pool.ts';
+import { leftClaims } from './stale-claims.ts';
+import { LeftQueues } from './stale-queues.ts';
+
+/** A provider by its name: what it can do, and the means to call it, null without credentials. */
+export interface KnownProvider {
+  readonly facts: ProviderFacts;
+  readonly provider: Provider | null;
+  /** Its credentials have not been looked at yet: nobody is told of it before. */
+  readonly unread?: true;
+}
+
+export interface LeaderPorts extends TurnPorts {
+  readonly queues: Queues;
+  readonly providers: ProviderDirectory;
+  readonly pools: ObservedPools;
+  /** Whether objects of the kind are seen; while they are not, a missing one says nothing. */
+  readonly isServed: (kind: string) => boolean;
+  /** Whether the object is gone that an actor stands for. */
+  readonly isGone: (actor: ActorId, uid: string) => boolean;
+  /** Whether the store is away: some jobs wait for it, and none can be lost in the memory of this process. */
+  readonly isAway: () => boolean;
+  readonly settings: Settings;
+  readonly vips: Pick<Vips, 'deskFor'>;
+  readonly quota: Pick<Quota, 'listed' | 'unlisted' | 'roomOf' | 'retainedFor'>;
+  readonly listsChanged: () => void;
+}
+
+/** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */
+export class Leader {
+  readonly term: number;
+  /** Hears what is told of Services, IPGroups, IPs and VirtualIPs. */
+  readonly vips: VipDesk;
+  readonly #ports: LeaderPorts;
+  readonly #cells: Cells;
+  readonly lists: ProviderLists;
+  readonly #changes: SharedChanges;
+  readonly #inbox: Inbox;
+  readonly #alarms: Alarms;
+  readonly #leftQueues: LeftQueues;
+  /** Pools that were told everything; before, facts only wait in `pools`. */
+  readonly #started = new Set<ActorId>();
+  /** Stored pools that have resumed and are told no facts: those without an object only end, and those that wait for a list only create what they had begun to. */
+  readonly #resumed = new Set<ActorId>();
+  /** Of objects that were let go, as long as they are still to be seen: the uid under the name. */
+  readonly #over = new Map<ActorId, string>();
+
+  constructor(term: number, ports: LeaderPorts, halted: (why: Halt) => void) {
+    this.term = term;
+    this.#ports = ports;
+    this.#alarms = new Alarms(ports.clock);
+    this.#cells = new Cells(term, {
+      ...ports,
+      observers: [
+        ...ports.observers,
+        {
+          turnSaved: ({ cell }) => void (isRoutedIP(cell) && this.vips.routedIPChanged(cell)),
+          eventSetAside: (told) => this.#inbox.setAside(told),
+        },
+      ],
+      listAsked: (actor, commandId) => this.lists.asked(actor, commandId),
+      gone: (cell, uid) => this.#gone(cell, uid),
+      firewallInput: (id) => firewallBegin(id, ports.pools.all, this.recordsOf),
+      nodesOf: (id) => (ports.pools.fact(id)?.nodes ?? []).map(({ name }) => name),
+      halted,
+    });
+    this.#leftQueues = new LeftQueues({ ...ports, cells: this.#cells });
+    this.vips = ports.vips.deskFor(this.#cells, (id) =>
+      ports.isServed('RoutedIP') ? (ports.pools.all.get(id)?.ref.uid ?? null) : undefined,
+    );
+    this.lists = new ProviderLists({
+      ...ports,
+      cells: this.#cells,
+      alarms: this.#alarms,
+      settle: (pool) => this.#changes.settle(pool),
+      isStarted: (pool) => this.#started.has(pool),
+      isDue: (pool) => this.#isDue(pool),
+      start: (id, pool, truth) => this.#start(id, pool, truth),
+      unreadable: (id) => this.#goOnCreating(id),
+      observeAgain: (ids) => this.#observeAgain(ids),
+    });
+    this.#changes = new SharedChanges({
+      ...ports,
+      cells: this.#cells,
+      lists: this.lists,
+      isStarted: (id) => this.#started.has(id),
+      observe: (pool) => this.observePool(pool),
+    });
+    this.#inbox = new Inbox({
+      ...ports,
+      term,
+      cells: this.#cells,
+      placed: (observed) => ports.pools.placed(observed),
+      hasResumed: (cell) => this.#started.has(cell) || this.#resumed.has(cell) || !isPool(cell),
+      resume: (actor) => this.#resume(actor),
+      answered: (actor, commandId, output) => this.lists.answered(actor, commandId, output),
+    });
+  }
+
+  get cells(): ReadonlyMap<ActorId, Cell> {
+    return this.#cells.all;
+  }
+
+  /** Its records are all that is known; before, they are being taken over. */
+  get hasRecords(): boolean {
+    return this.#cells.isLoaded;
+  }
+
+  readonly recordsOf = (cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null => this.#cells.recordsOf(cell);
+
+  /** Why a pool has not been told everything yet: its provider is not read. Null when it waits for no such thing. */
+  unread(id: ActorId): string | null {
+    const pool = isPool(id) && !this.#started.has(id) ? this.#ports.pools.all.get(id) : undefined;
+    return pool ? this.lists.unread(id, pool) : null;
+  }
+
+  /** Resolves once the turn that heard it is saved; at once for an actor that is not there. */
+  deliver(envelope: Envelope): Promise<void> {
+    return this.#cells.deliver(envelope);
+  }
+
+  /** Delivers without an answer. */
+  tell(to: ActorId, event: Envelope['event']): void {
+    this.#cells.tell(to, event);
+  }
+
+  // ---------------------------------------------------------------- the term
+
+  /** Takes over what is stored; `written`: all of it, where this process has just written it. From then on facts, outcomes and timers are heard. @throws Unreachable */
+  async open(written: ReadonlyMap<ActorId, StoredCell> | null = null): Promise<void> {
+    const { pools, settings, isAway, clock } = this.#ports;
+    const stored = written ?? (await loadCells(this.#ports, this.term));
+    const isOver = (): boolean => this.#cells.stopped;
+    await this.#cells.loadAll(stored);
+    await resetClaims(stored, this.#ports, this.term);
+    await pools.goBy(this.recordsOf, clock, isOver);
+    const { true: owners = [], false: shared = [] } = Object.groupBy(this.cells.keys(), (id) => `${isPool(id) || isRecordSet(id)}`);
+    // Before anybody asks anything of them.
+    await inSlices(shared, clock, isOver, (id) => this.#cells.resume(id));
+    // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
+    this.#cells.open();
+    this.lists.endUnknown();
+    await inSlices(owners, clock, isOver, (id) => {
+      if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#end(id);
+    });
+    await inSlices(pools.all.keys(), clock, isOver, (id) => this.#observeAgain([id]));
+    if (isOver()) return;
+    for (const { to, event } of leftClaims({ cells: this.cells, objects: pools.all })) this.#cells.tell(to, event);
+    this.vips.open();
+    this.#inbox.open();
+    this.#alarms.every(settings.sweepEveryMs, () => {
+      this.#cells.sweep();
+      this.lists.endUnknown();
+      if (!isAway()) this.#inbox.wakeOverdue();
+    });
+    this.#alarms.every(settings.leftQueuesEveryMs, () => void this.#leftQueues.look());
+  }
+
+  /** Begins no turn any more, from this moment on. One that is being saved may still be found to be saved. */
+  halt(why: Halt): void {
+    this.#alarms.cancel();
+    this.#ports.pools.forget(this.recordsOf);
+    this.#cells.stop(why);
+  }
+
+  /** Stops. Nothing is heard any more; what was saved is with the next leader. */
+  async close(why: Halt, graceMs: number): Promise<void> {
+    this.halt(why);
+    await this.#inbox.close(graceMs);
+    await this.#cells.quiet();
+  }
+
+  /** Resolves once what has begun so far is stored, or will not be any more. */
+  begun(): Promise<void> {
+    return this.#cells.quiet();
+  }
+
+  memory(): Memory {
+    return new Map([...this.cells].map(([id, cell]) => [id, cell.records]));
+  }
+
+  // ---------------------------------------------------------------- facts; what comes before the records are taken over is asked for when they are
+
+  observePool(pool: PoolObject): void {
+    if (!this.#cells.isOpen) return;
+    const id = actorOf(pool.ref);
+    const cell = this.cells.get(id);
+    if (!cell) {
+      if (!this.#isOver(id, pool)) this.#introduce(id, pool);
+      return;
+    }
+    if (this.#isFormer(id)) {
+      // Another pool of the same name: it is introduced once the former one is gone.
+      this.#end(id);
+      return;
+    }
+    if (this.#started.has(id)) this.#tellSpec(id, pool);
+    else if (isRecordSet(id)) this.#startRecordSet(id, pool);
+    else this.#startWhenRead(id, pool);
+    if (isRoutedIP(id) && isReleased(pool) && (isForced(pool) || this.#started.has(id) || isBare(id, this.recordsOf(id))))
+      this.#release(id, pool);
+  }
+
+  policiesChanged(ids: Iterable<ActorId>): void {
+    this.#changes.policiesChanged(ids);
+  }
+
+  poolGone(id: ActorId): void {
+    if (!this.#cells.isOpen) return;
+    this.#over.delete(id);
+    if (this.cells.has(id)) this.#end(id);
+  }
+
+  observeCluster(id: ActorId): void {
+    this.#changes.settle(id);
+    const pool = this.#ports.pools.all.get(id);
+    // Of other nodes it has to know who holds them, before it decides who is to.
+    if (pool && isPool(id) && this.#started.has(id)) this.lists.tellList(id, pool);
+    this.#cells.tellInTurn(id, () => {
+      const fact = this.#ports.pools.fact(id);
+      return fact && this.#started.has(id) ? { type: 'CLUSTER_OBSERVED', ...fact } : null;
+    });
+  }
+
+  /** Nodes have come or gone: what is on their machines may be taken now, or not any more. */
+  machinesChanged(): void {
+    if (this.#cells.isOpen) this.lists.tellPlaces();
+  }
+
+  providerChanged(key: string): void {
+    if (this.#cells.isOpen) this.#changes.providerChanged(key);
+  }
+
+  #observeAgain(ids: readonly ActorId[]): void {
+    for (const id of ids) {
+      const pool = this.#ports.pools.all.get(id);
+      if (pool) this.observePool(pool);
+    }
+  }
+
+  #tellSpec(id: ActorId, pool: PoolObject, lost: readonly Address[] = []): void {
+    const name = this.lists.providerOf(pool);
+    const { unread = false, provider = null } = this.#ports.providers.all[name] ?? {};
+    // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
+    if (unread) return;
+    // One that it has come to name may be nobody else's: then nobody has read it.
+    if (provider && this.#started.has(id) && isPool(id)) this.lists.readFor(pool, provider);
+    this.#cells.tellFact(id, { ...specFact(id, pool, this.#ports), ...(lost.length > 0 && { lost }) });
+    // Tolerations are no part of the selectors: the same nodes may match differently now.
+    this.observeCluster(id);
+  }
+
+  // ---------------------------------------------------------------- the life of a pool
+
+  #introduce(id: ActorId, pool: PoolObject): void {
+    if (isRecordSet(id)) {
+      this.#cells.begin('dns-record-set', id, { id, ref: pool.ref, since: pool.createdAt });
+      this.#startRecordSet(id, pool);
+      return;
+    }
+    this.#cells.begin('pool', id, poolInput(pool, this.#ports));
+    this.#startWhenRead(id, pool);
+  }
+
+  #startWhenRead(id: ActorId, pool: PoolObject): void {
+    // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
+    const context = poolContextIn(this.recordsOf(id), id);
+    if (!context?.spec || isUnprimed(id, this.recordsOf(id))) this.#tellSpec(id, pool);
+    // A pool without a usable provider has nothing to wait for: its status says what is wrong.
+    if (!this.lists.startWhenRead(id, pool)) this.#tellSpec(id, pool);
+    else if (this.lists.isHeldUp(id, pool)) this.#tellLoss(id, pool, lostBy(id, context, this.#ports.pools));
+  }
+
+  /** It gives up what another one has by now, who could not begin before, and takes nothing: its nodes are not told. */
+  #tellLoss(id: ActorId, pool: PoolObject, lost: readonly Address[]): void {
+    for (const actor of lost.length > 0 ? (this.recordsOf(id)?.keys() ?? []) : []) this.#cells.resume(actor);
+    if (lost.length > 0) this.#tellSpec(id, pool, lost);
+  }
+
+  /** A record set needs no list of a provider: its zone reads what stands there before it writes. */
+  #startRecordSet(id: ActorId, object: PoolObject): void {
+    this.#started.add(id);
+    this.#cells.resume(id);
+    this.#tellSpec(id, object);
+  }
+
+  #isDue(id: ActorId): boolean {
+    return this.cells.has(id) && !this.#started.has(id) && !this.#isFormer(id);
+  }
+
+  /** Everything a pool has to know, in an order in which nothing is decided on what is out of date. */
+  #start(id: ActorId, pool: PoolObject, truth: ProviderList): void {
+    if (!this.#isDue(id)) return;
+    this.#started.add(id);
+    // From here on the pool takes nothing that it remembers of its nodes for true: it decides once they are told.
+    this.#cells.resume(id);
+    this.lists.tellAddresses(id, truth, null);
+    for (const actor of this.recordsOf(id)?.keys() ?? []) {
+      if (actor !== id) this.#cells.resume(actor);
+      // The provider has just answered: whatever credentials were refused before, the present ones are good.
+      this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
+    }
+    this.#cells.tellClaims(id, []);
+    this.lists.tellList(id, pool);
+    this.#tellSpec(id, pool);
+    if (isRoutedIP(id) && isReleased(pool)) this.#release(id, pool);
+  }
+
+  /** A creation asks for lists of its own, and nobody else creates before it is over: it does not wait for a list that cannot be had. */
+  #goOnCreating(id: ActorId): void {
+    const context = poolContextIn(this.recordsOf(id), id);
+    if (!context || rightTaken(context).length === 0 || this.#resumed.has(id)) return;
+    this.#resumed.add(id);
+    this.#cells.resume(id);
+  }
+
+  /** The user has deleted a RoutedIP, which stays until all that was done for it is undone, or until he wants no more of that. */
+  #release(id: ActorId, pool: PoolObject): void {
+    this.#delete(id, { type: 'DELETED', force: isForced(pool) });
+  }
+
+  /** A pool that is to resume has to be told everything, as after a load. */
+  #resume(actor: ActorId): void {
+    if (this.#isFormer(actor) || !this.#started.delete(actor)) {
+      this.#cells.resume(actor);
+      return;
+    }
+    this.#observeAgain([actor]);
+  }
+
+  /** The records are those of a pool whose object is gone. Another one may have got its name. */
+  #isFormer(id: ActorId): boolean {
+    const cell = this.cells.get(id);
+    const uid = cell ? uidOf(id, cell.records) : null;
+    return uid !== null && uid !== this.#ports.pools.all.get(id)?.ref.uid;
+  }
+
+  #end(id: ActorId): void {
+    this.#delete(id, { type: 'DELETED', gone: true });
+  }
+
+  /** One that was not started in this term will not be any more: what was under way in it is asked for anew, once, by whoever ends it. */
+  #delete(id: ActorId, deleted: Envelope['event']): void {
+    const hasResumed = this.#started.has(id) || this.#resumed.has(id);
+    if (!hasResumed) this.#cells.resume(id);
+    this.#cells.tell(id, deleted);
+    if (hasResumed) return;
+    this.#resumed.add(id);
+    for (const actor of this.recordsOf(id)?.keys() ?? []) if (actor !== id) this.#cells.resume(actor);
+  }
+
+  #gone(id: ActorId, uid: string | null): void {
+    if (isVip(id) || isVirtualIP(id)) {
+      this.vips.gone(id, uid);
+      return;
+    }
+    if (isRoutedIP(id)) this.vips.routedIPChanged(id);
+    this.lists.gone(id);
+    this.#started.delete(id);
+    this.#resumed.delete(id);
+    const seen = this.#ports.pools.all.get(id);
+    if (seen?.deleting && uid === seen.ref.uid) this.#over.set(id, uid);
+    if (seen && !this.#isOver(id, seen)) this.#introduce(id, seen);
+  }
+
+  /** All was undone that was done for the object, and nothing keeps it from going but others: it is seen until they have, or for a moment more. */
+  #isOver(id: ActorId, pool: PoolObject): boolean {
+    return this.#over.get(id) === pool.ref.uid || isUndone(pool);
+  }
+}

@@ -1,0 +1,36 @@
+import type { Claim } from '../../machines/events.ts';
+import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import { isFirewall } from '../../machines/model/firewall-id.ts';
+import type { ActorId } from '../../machines/model/types.ts';
+import { boundAddress } from '../../machines/status/restore-routedip.ts';
+import { poolContextIn } from '../controllers/record-view.ts';
+import type { PoolObject } from '../ports/cluster.ts';
+import type { ActorRecord } from '../ports/records.ts';
+import { cellOf } from '../runtime/charts.ts';
+import { isUndone } from './restored-pool.ts';
+
+interface Known {
+  readonly cells: ReadonlyMap<ActorId, { readonly records: ReadonlyMap<ActorId, ActorRecord> }>;
+  readonly objects: ReadonlyMap<ActorId, PoolObject>;
+}
+
+/** Gives back what is claimed of firewalls for addresses that nobody runs any more, or ever will: whoever was to say so may have ended with all that was left to send. */
+export const leftClaims = (known: Known): readonly { readonly to: ActorId; readonly event: Omit<Claim, 'at'> }[] =>
+  [...known.cells.keys()].filter(isFirewall).flatMap((to) => {
+    const context = known.cells.get(to)?.records.get(to)?.snapshot.context as unknown as FirewallContext | undefined;
+    return Object.keys(context?.claims ?? {})
+      .filter((claimant) => isLeft(claimant, known))
+      .map((claimant) => ({ to, event: { type: 'CLAIM', claimant, claimId: '', node: null, ports: [], mode: 'prune' } }));
+  });
+
+/** One that is rebuilt starts the addresses that it remembers; what has not begun yet, those in its status. */
+function isLeft(claimant: ActorId, { cells, objects }: Known): boolean {
+  const id = cellOf(claimant);
+  const records = cells.get(id)?.records;
+  if (records?.has(claimant)) return false;
+  const pool = poolContextIn(records, id);
+  const object = objects.get(id);
+  if (object && isUndone(object)) return true;
+  const remembered = pool && (!object || object.ref.uid === pool.ref.uid) ? Object.keys(pool.remembered) : [boundAddress(object?.status)];
+  return !remembered.some((address) => `${id}/ip/${address}` === claimant);
+}

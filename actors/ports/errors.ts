@@ -1,0 +1,146 @@
+import type { Difference, ErrorKind, JobFailure, ObservedAddress } from '../../machines/model/types.ts';
+import { visible } from '../../machines/model/visible.ts';
+
+/** Much of a message may be what another program said: nobody reads more of it. Why something is refused often stands at its end. */
+const LONGEST_MESSAGE = { head: 1_500, tail: 500 };
+
+/** Fit for a log, a condition and a terminal. */
+export function readable(message: string): string {
+  const { head, tail } = LONGEST_MESSAGE;
+  return visible(message.length > head + tail ? `${message.slice(0, head)}…${message.slice(-tail)}` : message);
+}
+
+interface ProviderErrorFields {
+  readonly retryAfterMs?: number | undefined;
+  readonly unknownOutcome?: boolean;
+  readonly effectWithinMs?: number | undefined;
+  readonly conditionReason?: JobFailure['reason'];
+  readonly cause?: unknown;
+}
+
+/** A provider call failed. `kind` says what can be done about it; `unknownOutcome` whether it may have taken effect all the same.
+ *  Thrown by provider adapters only; messages bear no secrets. */
+export class ProviderError extends Error {
+  readonly kind: ErrorKind;
+  /** How long the provider asked to wait, ms; null when it said nothing. */
+  readonly retryAfterMs: number | null;
+  /** True only when the request was sent and its effect is not known (time-out, reset, 5xx on a write); false for a refused connection or a 4xx. */
+  readonly unknownOutcome: boolean;
+  /** How long a call of unknown outcome may still take effect, ms; undefined: until the call deadline. */
+  readonly effectWithinMs: number | undefined;
+  /** What a condition says of it, where the kind says too little; undefined else. */
+  readonly conditionReason: JobFailure['reason'] | undefined;
+
+  constructor(kind: ErrorKind, message: string, fields: ProviderErrorFields = {}) {
+    super(readable(message), fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.name = 'ProviderError';
+    this.kind = kind;
+    this.retryAfterMs = fields.retryAfterMs ?? null;
+    this.unknownOutcome = fields.unknownOutcome ?? false;
+    this.effectWithinMs = fields.effectWithinMs;
+    this.conditionReason = fields.conditionReason;
+  }
+}
+
+/** A list of addresses has fewer than it says, or changed while it was read. What it shows is there; of what it does not show nobody can tell. */
+export class PartialList extends ProviderError {
+  readonly addresses: readonly ObservedAddress[];
+
+  constructor(message: string, addresses: readonly ObservedAddress[], options: { readonly cause?: unknown } = {}) {
+    super('Unavailable', message, options);
+    this.name = 'PartialList';
+    this.addresses = addresses;
+  }
+}
+
+/** Somebody else has written since the object was read that the write is based on: nothing was written. Whoever looks again may write. */
+export class Overtaken extends ProviderError {
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super('Unavailable', message, options);
+    this.name = 'Overtaken';
+  }
+}
+
+/** The VirtualIP is gone, or its kind is not served at present: what is heard of it next tells which. */
+export class VirtualIPNotFound extends ProviderError {
+  constructor(name: string) {
+    super('NotFound', `VirtualIP "${name}" not found`);
+    this.name = 'VirtualIPNotFound';
+  }
+}
+
+/** When what is withheld is decided anew, unless a fact comes before, ms. */
+const WITHHELD_MS = 300_000;
+
+/** This operator only observes: nothing was sent. */
+export class Withheld extends ProviderError {
+  readonly difference: Difference;
+
+  constructor(difference: Difference) {
+    const { what, subject, from, to } = difference;
+    const text = [what, subject, ...(from === null ? [] : ['from', from]), ...(to === null ? [] : ['to', to])].join(' ');
+    super('Unavailable', `${text}: withheld, since this operator only observes`, {
+      retryAfterMs: WITHHELD_MS,
+      conditionReason: 'Withheld',
+    });
+    this.name = 'Withheld';
+    this.difference = difference;
+  }
+}
+
+/** This process may not send for this command. Nothing was sent. */
+export class Fenced extends Error {
+  /** `superseded`: the command is no longer waited for, for good. `stale`: what this process knows is too old to tell; looking again may help. */
+  readonly why: 'superseded' | 'stale';
+
+  constructor(message: string, why: Fenced['why'] = 'superseded') {
+    super(message);
+    this.name = 'Fenced';
+    this.why = why;
+  }
+}
+
+/** The address is to stay by now: the call that would have deleted it was not sent. */
+export class Retained extends Fenced {}
+
+/** What people are told while the API server answers with errors. */
+export const SERVER_ERROR = { reason: 'APIServerError', text: 'the API server answers with an error' } as const;
+
+/** The record store, the job queue or the API server cannot be reached now. Repeating later is right; nothing is known to have happened. */
+export class Unreachable extends Error {
+  /** The API server is there, and answers that it fails: by a webhook of somebody's, or a store that is full. Waiting alone may not help. */
+  readonly isAnswered: boolean;
+
+  constructor(message: string, { isAnswered = false, ...options }: { readonly cause?: unknown; readonly isAnswered?: boolean } = {}) {
+    super(readable(message), options);
+    this.name = 'Unreachable';
+    this.isAnswered = isAnswered;
+  }
+}
+
+/** The API server refuses the write for what it is: it helps to repeat it only once somebody has changed the object, or what is allowed. */
+export class Refused extends Unreachable {
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = 'Refused';
+  }
+}
+
+/** `error` as the data that a chart is told. An error that no adapter classified counts as unavailable with unknown outcome: the careful reading. */
+export function failureOf(error: unknown): JobFailure {
+  if (error instanceof ProviderError) {
+    const { kind, message, retryAfterMs, unknownOutcome, effectWithinMs, conditionReason: reason } = error;
+    return {
+      kind,
+      message,
+      retryAfterMs,
+      unknownOutcome,
+      ...(effectWithinMs !== undefined && { effectWithinMs }),
+      ...(reason && { reason }),
+      ...(error instanceof VirtualIPNotFound && { objectNotFound: true }),
+      ...(error instanceof Withheld && { withheld: error.difference }),
+    };
+  }
+  const message = readable(error instanceof Error ? error.message : String(error));
+  return { kind: 'Unavailable', message, retryAfterMs: null, unknownOutcome: true };
+}

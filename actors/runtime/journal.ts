@@ -1,0 +1,49 @@
+import { type AddressContext, addressContext } from '../../machines/address/context.ts';
+import type { ActorId, Address } from '../../machines/model/types.ts';
+import type { JournalEntry, Json } from '../ports/records.ts';
+import { type Chart, cellOf, type StoredSnapshot } from './charts.ts';
+import type { MachineEvent } from './step.ts';
+
+/** The chart whose transitions are kept with what they were made of. Of the others only the states are: what they observe is the whole cluster. */
+const ADDRESS = 'ip';
+
+/** So many characters of JSON are kept of an event, and as many of a context; of what is longer nothing. */
+const LONGEST = 1_500;
+
+/** One transition as it is kept. */
+export function journalEntry(actor: ActorId, chart: Chart, before: StoredSnapshot, event: MachineEvent, to: unknown): JournalEntry {
+  const { type, at, ...data } = event;
+  const entry: JournalEntry = { actor, at, event: type, from: before.value as Json, to: to as Json };
+  if (chart.name !== ADDRESS) return entry;
+  const was = differing(before.context as AddressContext);
+  const fits = JSON.stringify(data).length <= LONGEST && JSON.stringify(was).length <= LONGEST;
+  return fits ? { ...entry, chart: chart.version, data: data as Json, was: was as Json } : entry;
+}
+
+/** The snapshot before the transition, and the event: what `step` makes the transition of. Null where the entry does not hold enough. */
+export function remembered({ actor, at, event, from, data, was }: JournalEntry): {
+  readonly before: StoredSnapshot;
+  readonly event: MachineEvent;
+} | null {
+  if (data === undefined || was === undefined) return null;
+  return {
+    before: { value: from, context: { ...blank(actor), ...(was as Partial<AddressContext>) } },
+    event: { ...(data as Readonly<Record<string, unknown>>), type: event, at },
+  };
+}
+
+/** Most of a context is as it was at first: only what is not is kept. */
+function differing(context: AddressContext): Partial<AddressContext> {
+  const base: Readonly<Record<string, unknown>> = { ...blank(context.id) };
+  return Object.fromEntries(Object.entries(context).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(base[name])));
+}
+
+const blank = (id: ActorId): AddressContext =>
+  addressContext({
+    id,
+    pool: cellOf(id),
+    provider: '',
+    address: id.slice(id.lastIndexOf('/') + 1) as Address,
+    origin: 'Found',
+    observed: null,
+  });

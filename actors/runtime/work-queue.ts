@@ -1,0 +1,33 @@
+import type { ActorId } from '../../machines/model/types.ts';
+
+/** Looks at things by request: so many at once at most, each thing by one look at a time, and once more when it was asked for meanwhile. */
+export class Looks {
+  readonly #look: (key: ActorId) => Promise<void>;
+  readonly #atOnce: number;
+  readonly #asked = new Set<ActorId>();
+  readonly #running = new Set<ActorId>();
+
+  /** `look` does not throw. */
+  constructor(look: (key: ActorId) => Promise<void>, atOnce: number) {
+    this.#look = look;
+    this.#atOnce = atOnce;
+  }
+
+  request(key: ActorId): void {
+    this.#asked.add(key);
+    this.#next();
+  }
+
+  #next(): void {
+    for (const key of this.#asked) {
+      if (this.#running.size >= this.#atOnce) return;
+      if (this.#running.has(key)) continue;
+      this.#asked.delete(key);
+      this.#running.add(key);
+      void this.#look(key).finally(() => {
+        this.#running.delete(key);
+        this.#next();
+      });
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { AddressContext } from '../../machines/address/context.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
+import { stateOf } from '../controllers/record-view.ts';
+import type { Transition } from '../ports/observers.ts';
+import type { ActorRecord } from '../ports/records.ts';
+
+/** The node on which the address served before this turn, when the turn heard that it may no longer; else null. */
+export function nodeLost({ events, before, after }: Transition): string | null {
+  if (!before || !isServing(before) || !events.includes('NODE_OBSERVED')) return null;
+  const { assigned } = contextOf(before);
+  const staysThere = after && isServing(after) && contextOf(after).assigned?.name === assigned?.name;
+  return staysThere ? null : (assigned?.name ?? null);
+}
+
+/** The pool took the node away although nothing was wrong with it: it matches still, is about to go, or an edit leaves it out. It says so in the turn in which it does so. */
+export function isPlannedMove(pool: Transition | undefined, node: string): boolean {
+  if (!pool?.before || !pool.after) return false;
+  const [before, after] = [pool.before, pool.after].map(({ snapshot }) => snapshot.context as unknown as PoolContext);
+  const isEdit = before?.matchedBy !== null && before?.matchedBy !== after?.matchedBy;
+  return isEdit || [...(after?.leaving ?? []), ...(after?.candidates ?? [])].some(({ name }) => name === node);
+}
+
+/** The provider shows the address elsewhere than where it was confirmed: somebody has moved it. */
+export function isDrift(before: AddressContext | undefined, { assigned, holder, failure, parked }: AddressContext): boolean {
+  // Somebody wanted that.
+  if (parked) return false;
+  if (!before?.assigned || before.holder !== before.assigned.providerID) return false;
+  return holder !== before.holder && !assigned && !failure;
+}
+
+/** Active on a node that may hold it. */
+export function isServing(record: ActorRecord): boolean {
+  const { assigned, elected, eligible } = contextOf(record);
+  return stateOf(record.snapshot.value) === 'Stable' && assigned !== null && eligible && elected?.name === assigned.name;
+}
+
+/** What an address knows by its record. */
+export const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;

@@ -1,0 +1,41 @@
+import type { ClusterFact } from '../../machines/events.ts';
+import { accountOfList, listKey } from '../../machines/model/provider-key.ts';
+import type { ActorId } from '../../machines/model/types.ts';
+import { familyServed } from '../../machines/pool/context.ts';
+import type { PoolView } from '../../machines/pool/view.ts';
+import { doubtOf, type VerificationContext, verificationActor, verifiedBy } from '../../machines/verification/verification.ts';
+import { poolView } from '../controllers/record-view.ts';
+import type { SavedTurn } from '../ports/observers.ts';
+import type { ActorRecord, Clock } from '../ports/records.ts';
+
+export interface ViewPorts {
+  readonly clock: Clock;
+  readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
+  /** What the cluster was last observed to be for it; null while nothing was. */
+  readonly factOf: (cell: ActorId) => ClusterFact | null;
+}
+
+/** A pool's cell as people are to see it: what its own records say, why no node is free, and whether its provider can be asked. Null while it has no pool. */
+export function shownView(cell: ActorId, { clock, recordsOf, factOf }: ViewPorts): PoolView | null {
+  const records = recordsOf(cell);
+  const view = records && poolView(cell, records, clock.now());
+  if (!view) return null;
+  const verification = verificationActor(listKey(view.context.spec?.provider ?? '', familyServed(view.context)));
+  return { ...view, observed: factOf(cell), unverified: doubtIn(recordsOf(verification)?.get(verification)) };
+}
+
+/** Of a deleted pool: all of it is released, and nothing of it is to be shown any more. */
+export const isClearing = (record: ActorRecord | undefined): boolean =>
+  JSON.stringify(record?.snapshot.value) === '{"Stopping":"Clearing"}';
+
+/** Why nobody can say where the addresses are that this record verifies; null while somebody can. */
+export const doubtIn = (record: ActorRecord | null | undefined): string | null =>
+  record ? doubtOf(record.snapshot.context as unknown as VerificationContext) : null;
+
+/** The provider of which it can be said from now on, or no more, whether its addresses are where they were confirmed; null when nothing changed about that. Told
+ *  only then, since a verification that fails once more is no news to a thousand pools. */
+export function doubtChanged({ cell, transitions }: SavedTurn): string | null {
+  const list = verifiedBy(cell);
+  if (list === null) return null;
+  return transitions.some(({ before, after }) => (doubtIn(before) === null) !== (doubtIn(after) === null)) ? accountOfList(list) : null;
+}

@@ -1,0 +1,137 @@
+import { isKnown, NOTHING_AROUND, type VirtualIPContext, type VirtualIPObserved } from '../../machines/migration/decisions.ts';
+import { cloneOfVirtualIP } from '../../machines/migration/observe.ts';
+import { parseAddress } from '../../machines/model/address.ts';
+import type { ActorId } from '../../machines/model/types.ts';
+import { virtualIPStatus } from '../../machines/status/virtual-ip.ts';
+import { ipNameOf, type ReservedIP } from '../../machines/vip/objects.ts';
+import { CLONE_FINALIZER, IP_FINALIZER, type VirtualIP, type VirtualIPStatus } from '../../machines/vip/virtualip.ts';
+import type { MigrationWriter, Place } from '../ports/migration.ts';
+import { type Log, objectName } from '../ports/observers.ts';
+import type { Clock } from '../ports/records.ts';
+import type { Cells } from '../runtime/cell-registry.ts';
+import { Looks } from '../runtime/work-queue.ts';
+import { isVirtualIP, type ObservedVips } from './object-cache.ts';
+import { lookAround } from './observe-migration.ts';
+
+export interface VirtualIPDeskPorts {
+  readonly seen: ObservedVips;
+  readonly reader: Pick<MigrationWriter, 'service'>;
+  readonly cells: Pick<Cells, 'all' | 'begin' | 'isOpen' | 'tell' | 'recordsOf'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The VirtualIP shows something else than what it is to show. */
+  readonly differs: (key: ActorId) => void;
+}
+
+/** Looks that run at once: each is two requests. */
+const LOOKS_AT_ONCE = 8;
+
+/** After a look that failed, ms. */
+const AGAIN_MS = 5_000;
+
+/** Tells the actors of VirtualIPs, for one term of leadership, how these are and what is around them. */
+export class VirtualIPDesk {
+  readonly #ports: VirtualIPDeskPorts;
+  readonly #looks = new Looks((key) => this.#look(key), LOOKS_AT_ONCE);
+  /** Of those of which nothing is left to be done, as long as they are seen: the uid. */
+  readonly #ended = new Map<ActorId, string>();
+
+  constructor(ports: VirtualIPDeskPorts) {
+    this.#ports = ports;
+  }
+
+  /** Everything is known, of VirtualIPs and of what they are told: from now on they hear of it. May be called again. */
+  open(): void {
+    if (!this.#isOpen) return;
+    for (const key of this.#ports.cells.all.keys()) if (isVirtualIP(key)) this.changed(key);
+    this.resync();
+  }
+
+  /** Looks at all again. One that is there after its end was not found when it was released: its kind was not served. */
+  resync(): void {
+    this.#ended.clear();
+    this.#lookAt(() => true);
+  }
+
+  /** It is another one than before, or gone. */
+  changed(key: ActorId): void {
+    if (!this.#isOpen) return;
+    const vip = this.#ports.seen.virtualIPs.get(key);
+    if (vip?.ref.uid !== this.#ended.get(key)) this.#ended.delete(key);
+    if (vip) this.#looks.request(key);
+    else if (this.#ports.cells.all.has(key)) this.#tell(key, { type: 'VIRTUAL_IP_OBSERVED', vip: null, around: NOTHING_AROUND });
+  }
+
+  /** Something of the Service has changed. */
+  serviceTouched({ namespace, name }: Place): void {
+    this.#lookAt((vip) => {
+      const names = [vip.service, vip.status.service, cloneOfVirtualIP(vip)];
+      return vip.ref.namespace === namespace && names.includes(name);
+    });
+  }
+
+  ipChanged(ip: ReservedIP): void {
+    this.#lookAt((vip) => parseAddress(vip.status.ip) === ip.address);
+  }
+
+  /** The actor has ended: nothing is left of it. It may be seen for a moment more, and another one may get its name. */
+  ended(key: ActorId, uid: string | null): void {
+    const vip = this.#ports.seen.virtualIPs.get(key);
+    if (vip?.ref.uid === uid) this.#ended.set(key, vip.ref.uid);
+    this.changed(key);
+  }
+
+  /** What it remembers; null before it was looked at. */
+  contextOf(key: ActorId): VirtualIPContext | null {
+    const context = this.#ports.cells.recordsOf(key)?.get(key)?.snapshot.context as unknown as VirtualIPContext | undefined;
+    return context?.ref ? context : null;
+  }
+
+  get #isOpen(): boolean {
+    const { seen, cells } = this.#ports;
+    return seen.synced && seen.virtualIPsSynced && cells.isOpen;
+  }
+
+  #lookAt(concerns: (vip: VirtualIP) => boolean): void {
+    if (!this.#isOpen) return;
+    for (const [key, vip] of this.#ports.seen.virtualIPs) if (concerns(vip)) this.#looks.request(key);
+  }
+
+  /** What is told is of now: who is asked for meanwhile is looked at once more. */
+  async #look(key: ActorId): Promise<void> {
+    const { seen, reader, clock, log } = this.#ports;
+    const vip = seen.virtualIPs.get(key);
+    if (!vip || !this.#isOpen || this.#isPast(key, vip)) return;
+    try {
+      const groups = [...seen.groups.values()].map(({ ref, spec }) => ({ name: ref.name, spec }));
+      const address = parseAddress(vip.status.ip);
+      const ip = (address && seen.ips.get(ipNameOf(address))) ?? null;
+      const around = await lookAround(reader, vip, { ip, groups });
+      if (this.#isOpen && seen.virtualIPs.get(key) === vip) this.#tell(key, { type: 'VIRTUAL_IP_OBSERVED', vip, around });
+    } catch (error) {
+      log.warn('a VirtualIP could not be looked at', {
+        object: objectName(vip.ref),
+        error: error instanceof Error ? error.message : String(error),
+      });
+      clock.after(AGAIN_MS, () => this.changed(key));
+    }
+  }
+
+  /** Nothing is to be done for it any more: it only waits for others to let go. */
+  #isPast(key: ActorId, { ref, deleting, finalizers }: VirtualIP): boolean {
+    if (this.#ports.cells.all.has(key)) return false;
+    const isBare = !finalizers.includes(IP_FINALIZER) && !finalizers.includes(CLONE_FINALIZER);
+    return this.#ended.get(key) === ref.uid || (deleting && isBare);
+  }
+
+  #tell(key: ActorId, fact: Omit<VirtualIPObserved, 'at'>): void {
+    const { cells, differs } = this.#ports;
+    if (!cells.all.has(key)) cells.begin('virtual-ip', key, { id: key });
+    const context = this.contextOf(key);
+    if (context === null || !isKnown(context, { ...fact, at: 0 })) cells.tell(key, fact);
+    if (context && fact.vip && !isSameStatus(virtualIPStatus(context), fact.vip.status)) differs(key);
+  }
+}
+
+const isSameStatus = (one: VirtualIPStatus, other: VirtualIPStatus): boolean =>
+  Object.entries(one).every(([member, text]) => other[member as keyof VirtualIPStatus] === text);

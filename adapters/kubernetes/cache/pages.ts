@@ -1,0 +1,65 @@
+import { fieldsOf } from '../../../machines/model/types.ts';
+import { isListOf, isOf, unreadable } from '../client/answers.ts';
+import type { Connection, Query } from '../client/connection.ts';
+import type { WatchQuery } from './selection.ts';
+import { type Trimmed, text } from './trim.ts';
+
+/** A page is trimmed as it arrives, so this bounds only how long one request takes. */
+const PAGE_LIMIT = 250;
+
+/** A list of a million objects has not ended, it goes round. */
+const MOST_PAGES = 4_000;
+const MOST_ENTRIES = MOST_PAGES * PAGE_LIMIT;
+
+/** A server that knows of no pages gives all objects at once. What is much more than a cluster has does not end, and would fill the memory until its time is over. */
+const MOST_AT_ONCE = 200_000;
+
+export interface Listed<T> {
+  readonly entries: readonly Trimmed<T>[];
+  /** What a watch goes on from. */
+  readonly resourceVersion: string;
+}
+
+interface Page {
+  readonly resourceVersion: string;
+  /** Empty on the last page. */
+  readonly next: string;
+}
+
+/** @throws ServerUnreachable for anything else: a proxy's idea of an answer must not count as an empty list */
+const pageOf = (answer: unknown, path: string): Page => {
+  const list = fieldsOf(answer);
+  const metadata = fieldsOf(list.metadata);
+  const resourceVersion = text(metadata.resourceVersion);
+  // The items themselves were handed over. Go writes an empty list as null in places.
+  const isEmptied = list.items === null || (Array.isArray(list.items) && list.items.length === 0);
+  if (resourceVersion === '' || !isEmptied || !isListOf(path, list)) throw unreadable({ verb: 'list', path }, 'the answer is no list');
+  return { resourceVersion, next: text(metadata.continue) };
+};
+
+/** All objects of a query at one moment, each trimmed as soon as it is read. Complete, or an error: nothing is told of a part.
+ *  @throws ServerUnreachable | ApiError (`Gone` when the list took too long to be continued) */
+export const listAll = async <T>(
+  connection: Connection,
+  { path, labelSelector, fieldSelector }: WatchQuery,
+  trim: (object: unknown) => Trimmed<T> | null,
+): Promise<Listed<T>> => {
+  const entries: Trimmed<T>[] = [];
+  const base = { limit: PAGE_LIMIT, labelSelector: labelSelector === '' ? undefined : labelSelector, fieldSelector };
+  let query: Query = base;
+  const unending = (): Error => unreadable({ verb: 'list', path }, 'it does not end');
+  for (let page = 1; page <= MOST_PAGES; page += 1) {
+    const most = Math.min(entries.length + MOST_AT_ONCE, MOST_ENTRIES);
+    const answer = await connection.list({ path, query }, (item) => {
+      // What is none of them may be anything; left out, it would count as gone.
+      if (!isOf(path, item)) throw unreadable({ verb: 'list', path }, 'one of its items is no such object');
+      const entry = trim(item);
+      if (entry !== null) entries.push(entry);
+      if (entries.length > most) throw unending();
+    });
+    const { resourceVersion, next } = pageOf(answer, path);
+    if (next === '') return { entries, resourceVersion };
+    query = { ...base, continue: next };
+  }
+  throw unending();
+};

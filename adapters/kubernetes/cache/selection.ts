@@ -1,0 +1,63 @@
+import type { Json } from '../../../actors/ports/records.ts';
+import { wantsPods } from '../../../machines/model/matching.ts';
+import { parseSelector, type Requirement } from '../../../machines/model/selector.ts';
+import { fieldsOf } from '../../../machines/model/types.ts';
+import type { PodQuery } from './pod-selections.ts';
+
+/** What one watch is about. Two equal queries share one watch. */
+export interface WatchQuery {
+  /** Path of the collection, with the namespace in it. */
+  readonly path: string;
+  readonly labelSelector: string;
+  /** E.g. `metadata.name=web`; absent for all. */
+  readonly fieldSelector?: string;
+}
+
+/** The selectors of `spec.match`, as the user wrote them. */
+export interface MatchSelectors {
+  readonly nodeLabel?: string;
+  readonly podLabel?: string;
+  readonly podNamespace?: string;
+}
+
+/** What one object selects that asks for nodes. */
+export interface Selection {
+  readonly match: MatchSelectors;
+  readonly nodes: readonly Requirement[];
+  /** Null when it asks for no pods. */
+  readonly pods: PodQuery | null;
+}
+
+export const nodePath = (name: string): string => `/api/v1/nodes/${encodeURIComponent(name)}`;
+
+const SELECTORS = ['nodeLabel', 'podLabel', 'podNamespace'] as const;
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+export const isNamespace = (name: string): boolean => DNS_LABEL.test(name);
+
+/** What the `spec` of a pool or a NodeDNSRecordSet selects; null when its selectors are no texts, cannot be parsed, or name what can be no namespace. */
+export const selectionOf = (spec: Json): Selection | null => {
+  const match = fieldsOf<Json>(fieldsOf<Json>(spec).match);
+  const selectors: { -readonly [key in keyof MatchSelectors]: string } = {};
+  for (const name of SELECTORS) {
+    const value = match[name];
+    if (value === undefined || value === null) continue;
+    if (typeof value !== 'string') return null;
+    selectors[name] = value;
+  }
+  const { podNamespace = '' } = selectors;
+  if (podNamespace !== '' && !isNamespace(podNamespace)) return null;
+  const nodes = requirementsOf(selectors.nodeLabel);
+  const pods = requirementsOf(selectors.podLabel);
+  if (nodes === null || pods === null) return null;
+  return { match: selectors, nodes, pods: wantsPods(selectors) ? { namespace: podNamespace, requirements: pods } : null };
+};
+
+const requirementsOf = (selector = ''): readonly Requirement[] | null => {
+  try {
+    return parseSelector(selector);
+  } catch {
+    return null;
+  }
+};

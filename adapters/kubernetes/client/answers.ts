@@ -1,0 +1,116 @@
+import type { Dispatcher } from 'undici';
+import { parseBounded } from '../../../actors/ports/bounded-json.ts';
+import { type Fields, fieldsOf, isFields } from '../../../machines/model/types.ts';
+import { nameIn, pluralIn, refusal, ServerUnreachable, type Target } from './api-error.ts';
+
+/** The longest answer, item of a list or line of a watch that is read, bytes. A server takes no object of more than 3 MiB, and may write some of its characters as six. */
+export const LONGEST = 16 * 2 ** 20;
+
+type Body = Dispatcher.ResponseData['body'];
+
+const tooLong = (what: string): Error => new Error(`${what} of more than ${LONGEST / 2 ** 20} MiB`);
+
+/** All of a body as text. @throws Error when that is too long */
+const textOf = async (body: Body): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > LONGEST) throw tooLong('an answer');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length).toString('utf8');
+};
+
+const messageIn = (text: string): string => {
+  try {
+    const { message } = fieldsOf(parseBounded(text));
+    if (typeof message === 'string') return message;
+  } catch {
+    // A proxy's page.
+  }
+  return text.slice(0, 200).trim();
+};
+
+/** The body of what the server granted. @throws ServerUnreachable | ApiError for what it did not, a redirect included: credentials go to no other server */
+export const granted = async ({ status, body, retryAfterMs }: Answer, target: Target): Promise<Body> => {
+  if (status >= 200 && status < 300) return body;
+  throw refusal(target, status, messageIn(await textOf(body)), retryAfterMs);
+};
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Body;
+  readonly retryAfterMs: number | null;
+}
+
+/** What a body says. Of an object that was asked for by name, nothing else: a proxy's idea of an answer must not count as an object that has lost all it had.
+ *  @throws ServerUnreachable for anything else */
+export const objectIn = async (body: Body, target: Target): Promise<unknown> => {
+  const object = fieldsIn(await textOf(body), target);
+  const name = target.verb === 'delete' ? null : nameIn(target.path);
+  if (name !== null && (!isWhole(object) || fieldsOf(object.metadata).name !== name)) throw unreadable(target, `the answer is not ${name}`);
+  return object;
+};
+
+export const fieldsIn = (text: string, target: Target): Fields => {
+  let value: unknown;
+  try {
+    value = parseBounded(text);
+  } catch {
+    throw unreadable(target, 'the answer is no JSON');
+  }
+  if (!isFields(value)) throw unreadable(target, 'the answer is no JSON object');
+  return value;
+};
+
+export const unreadable = ({ verb, path }: Target, why: string): ServerUnreachable => new ServerUnreachable(`${verb} ${path}: ${why}`);
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+/** It bears what every object bears that a server stores. Without a uid it would count as another one than before, and that one as gone. */
+export const isWhole = (object: unknown): boolean => {
+  const { name, uid, resourceVersion } = fieldsOf(fieldsOf(object).metadata);
+  return isText(name) && isText(uid) && isText(resourceVersion);
+};
+
+/** Of the kind that a list or a watch of this path is about, as far as it says so. */
+export const isOf = (path: string, object: unknown): boolean => isWhole(object) && isKindOf(path, fieldsOf(object).kind);
+
+export const isListOf = (path: string, { kind }: Fields): boolean =>
+  isKindOf(path, typeof kind === 'string' ? kind.replace(/List$/, '') : kind);
+
+/** Items of built-in lists do not say it. */
+const isKindOf = (path: string, kind: unknown): boolean => {
+  if (typeof kind !== 'string') return kind === undefined;
+  const name = kind.toLowerCase();
+  return [`${name}s`, `${name}es`, name.replace(/y$/, 'ies')].includes(pluralIn(path));
+};
+
+/** The lines of a watch, from pieces of any length. */
+export class Lines {
+  readonly #rest: Buffer[] = [];
+  #length = 0;
+
+  /** What has become complete with this piece. @throws Error for a line that is too long */
+  push(chunk: Buffer): readonly string[] {
+    const lines: string[] = [];
+    let from = 0;
+    for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', from)) {
+      this.#keep(chunk.subarray(from, end));
+      const line = Buffer.concat(this.#rest.splice(0), this.#length).toString('utf8').trim();
+      this.#length = 0;
+      if (line !== '') lines.push(line);
+      from = end + 1;
+    }
+    this.#keep(chunk.subarray(from));
+    return lines;
+  }
+
+  #keep(piece: Buffer): void {
+    if (piece.length === 0) return;
+    this.#length += piece.length;
+    if (this.#length > LONGEST) throw tooLong('a line');
+    this.#rest.push(piece);
+  }
+}

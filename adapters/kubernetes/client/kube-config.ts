@@ -1,0 +1,173 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { RequestContext } from '@kubernetes/client-node';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { parse } from 'yaml';
+import { fieldsOf } from '../../../machines/model/types.ts';
+import { proxyFor } from '../../http/proxy.ts';
+import { KubeConfig } from './library.ts';
+
+type AgentOptions = Parameters<KubeConfig['createDispatcherOptions']>[1];
+type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
+
+/** An idle connection is closed after this, ms: sooner than a Go server does (90 s and more), so that a request never meets a closing one. */
+const KEEP_ALIVE_MS = 60_000;
+
+/** Set in every Pod. */
+const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+
+/** How the requests of a configuration are spread over connections. */
+interface Transport {
+  /** Over HTTP/2 where the server speaks it, a hundred at a time on one connection; else each on a connection of its own. */
+  readonly shares: boolean;
+  /** The server begins to answer within this, ms; 0 for no limit of its own. */
+  readonly headersMs: number;
+  /** More connections are not opened: what is asked for meanwhile waits. Null for as many as it takes. */
+  readonly connections: number | null;
+}
+
+/** Each request has a connection to itself: what stalls one does not hold up another. */
+const ALONE: Transport = { shares: false, headersMs: 0, connections: null };
+
+type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
+
+/** Whoever renews a token does so in its file: it is read for each request. */
+const TOKEN_FILE = {
+  name: 'token-file',
+  isAuthProvider: ({ authProvider }) => authProvider?.name === 'token-file',
+  applyAuthentication: async ({ authProvider }, options) => {
+    const token = readFileSync(authProvider.config.path, 'utf8').trim();
+    options.headers = { ...options.headers, Authorization: `Bearer ${token}` };
+  },
+} satisfies Authenticator & { readonly name: string };
+
+/** A KubeConfig that keeps its connections. The library makes a new dispatcher, and so a new TLS connection, for every request; this one
+ *  keeps the dispatcher until the certificates change, as they do with credential plugins. */
+export class KeptConfig extends KubeConfig {
+  #kept: Dispatcher | null = null;
+  #keptFor = '';
+  #own: { readonly connect: object; readonly proxy?: Pick<ProxyAgent.Options, 'uri' | 'requestTls'> } | null = null;
+  #closed = false;
+  #transport = ALONE;
+
+  constructor() {
+    super();
+    this.addAuthenticator(TOKEN_FILE);
+  }
+
+  /** The same configuration, for hundreds of requests at a time that last: they share connections. One on which the server does not begin to answer within
+   *  `headersMs` is asked whether it still lives, and not used any more until it has said so. That has to be sooner than whoever waits gives up, who would find
+   *  the same connection again. */
+  sharing(headersMs: number, connections: number | null = null): KeptConfig {
+    const shared = new KeptConfig();
+    const { clusters, users, contexts, currentContext } = this;
+    shared.loadFromOptions({ clusters, users, contexts, currentContext });
+    shared.#transport = { shares: true, headersMs, connections };
+    return shared;
+  }
+
+  /** With the `tokenFile` of users, which the library looks for under another name. */
+  override loadFromFile(file: string, options?: Parameters<KubeConfig['loadFromFile']>[1]): void {
+    super.loadFromFile(file, options);
+    const users: unknown = fieldsOf(parse(readFileSync(file, 'utf8'))).users;
+    const files = new Map(
+      (Array.isArray(users) ? users : []).map(fieldsOf).map(({ name, user }) => [name, fieldsOf(user).tokenFile] as const),
+    );
+    this.users = this.users.map((user) => {
+      const path = files.get(user.name);
+      if (typeof path !== 'string' || path === '') return user;
+      const { token: _, ...rest } = user;
+      return { ...rest, authProvider: { name: TOKEN_FILE.name, config: { path: resolve(dirname(file), path) } } };
+    });
+  }
+
+  override createDispatcherOptions(
+    cluster: Parameters<KubeConfig['createDispatcherOptions']>[0],
+    options: AgentOptions,
+  ): DispatcherOptions {
+    const made = super.createDispatcherOptions(cluster, options);
+    const fingerprint = JSON.stringify(made);
+    if (fingerprint === this.#keptFor && this.#kept !== null) return { type: 'none' };
+    this.#keptFor = fingerprint;
+    this.#own = ownOptions(made);
+    // Those are made below, with time limits that suit watches, and one for all that ask at once; the library makes those for SOCKS.
+    return this.#own === null ? made : { type: 'none' };
+  }
+
+  /** @throws Error once it is closed: by then another server may listen at that address */
+  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
+    await super.applySecurityAuthentication(context);
+    if (this.#closed) throw new Error('the connection is closed');
+    const made = context.getDispatcher() ?? this.#ownAgent();
+    if (made !== null) this.#replace(made);
+    if (this.#kept !== null) context.setDispatcher(this.#kept);
+  }
+
+  /** Ends all connections, with the requests under way on them. Nothing is sent any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const kept = this.#kept;
+    this.#kept = null;
+    await kept?.destroy();
+  }
+
+  #ownAgent(): Dispatcher | null {
+    const own = this.#own;
+    this.#own = null;
+    if (own === null) return null;
+    const { shares, headersMs, connections } = this.#transport;
+    // Requests have deadlines, and a watch may be silent for minutes.
+    const limits = { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: headersMs, bodyTimeout: 0, connections };
+    if (own.proxy) return new ProxyAgent({ ...own.proxy, ...limits });
+    return new Agent({ ...limits, connect: own.connect, allowH2: shares });
+  }
+
+  #replace(made: Dispatcher): void {
+    const former = this.#kept;
+    this.#kept = made;
+    // Requests under way finish on the former connections; whoever waits for them is told by the request itself.
+    former?.close().catch(() => undefined);
+  }
+}
+
+function ownOptions(
+  made: DispatcherOptions,
+): { readonly connect: object; readonly proxy?: Pick<ProxyAgent.Options, 'uri' | 'requestTls'> } | null {
+  switch (made.type) {
+    case 'none':
+      return { connect: {} };
+    case 'agent':
+      return { connect: made.connect };
+    case 'proxy':
+      return { connect: {}, proxy: { uri: made.uri, requestTls: made.requestTls as NonNullable<ProxyAgent.Options['requestTls']> } };
+    case 'socks':
+      return null;
+  }
+}
+
+/** The configuration named by `path`, else by KUBECONFIG, else ~/.kube/config, else the Pod's own; of it the context of that name, else the current one.
+ *  @throws Error when it names no server */
+export const loadConfig = (path?: string, context?: string): KeptConfig => {
+  const config = new KeptConfig();
+  if (path === undefined) config.loadFromDefault();
+  else config.loadFromFile(path);
+  if (context !== undefined) config.setCurrentContext(context);
+  const cluster = config.getCurrentCluster();
+  if (cluster === null)
+    throw new Error(`${path ?? 'the kubeconfig'} names no cluster for its current context "${config.getCurrentContext()}"`);
+  if (cluster.server.startsWith('http://') && !cluster.skipTLSVerify) {
+    // The library refuses plain HTTP otherwise, although there is no TLS to verify.
+    config.clusters = config.clusters.map((one) => (one === cluster ? { ...one, skipTLSVerify: true } : one));
+  }
+  const proxy = cluster.proxyUrl ? null : proxyFor(cluster.server, process.env);
+  if (proxy !== null) config.clusters = config.clusters.map((one) => (one.name === cluster.name ? { ...one, proxyUrl: proxy } : one));
+  return config;
+};
+
+/** The namespace that the operator itself lives in: the Pod's, else that of the kubeconfig's context, else `default`. */
+export const ownNamespace = (config: KubeConfig, podFile = IN_CLUSTER_NAMESPACE): string => {
+  const ofContext = config.getContextObject(config.getCurrentContext())?.namespace;
+  if (ofContext !== undefined && ofContext !== '') return ofContext.trim();
+  const ofPod = existsSync(podFile) ? readFileSync(podFile, 'utf8').trim() : '';
+  return ofPod === '' ? 'default' : ofPod;
+};

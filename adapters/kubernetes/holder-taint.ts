@@ -1,8 +1,0 @@
-import type { HolderEffect } from '../../actors/ports/cluster.ts';
-import { HOLDER_TAINT, type Taint } from '../../machines/types.ts';
-
-const EFFECTS: readonly HolderEffect[] = ['PreferNoSchedule', 'NoSchedule'];
-
-/** The effect of a taint of our own; null for one of anybody else's. Ours bears no value, and never evicts: one of the same key that does is not ours. */
-export const holderEffectOf = ({ key, value = '', effect }: Taint): HolderEffect | null =>
-  key === HOLDER_TAINT && value === '' ? (EFFECTS.find((each) => each === effect) ?? null) : null;

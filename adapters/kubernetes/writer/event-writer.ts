@@ -1,0 +1,208 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { ClusterEvent } from '../../../actors/ports/cluster.ts';
+import { objectName } from '../../../actors/ports/observers.ts';
+import type { ObjectRef } from '../../../machines/jobs.ts';
+import { isConflict, isNotFound, messageOf, ServerUnreachable } from '../client/api-error.ts';
+import { type BackoffTable, backoff } from '../client/backoff.ts';
+import { MERGE_PATCH, type Means } from '../client/connection.ts';
+import { coreEventsApi, type EventApi, eventName, eventNamespace, eventsApi, type Report, withinNote } from './event-body.ts';
+import { Lane } from './work-queue.ts';
+
+export interface EventWriterOptions extends Means {
+  /** Names this process, e.g. its Pod. */
+  readonly instance: string;
+  readonly backoff: BackoffTable;
+}
+
+/** The same thing said again within this time is a repetition, ms. */
+const SERIES_MS = 10 * 60_000;
+
+/** Repetitions are counted in the Event no more often than this, ms. */
+const COUNT_EVERY_MS = 60_000;
+
+/** Servers keep an Event for an hour unless told otherwise: what is announced again within this time need not be sent, ms. */
+const KEPT_MS = 60 * 60_000;
+
+/** So many announcements are remembered. */
+const MOST_ANNOUNCED = 10_000;
+
+/** So many different Events are remembered, and so many may wait to be written. */
+const MOST = 1_000;
+
+/** What became of an Event that must not get lost: `known` when the server had it before. */
+export type Announced = 'written' | 'known' | 'refused';
+
+interface Told {
+  report: Report;
+  /** When it was last written, ms since the epoch. */
+  writtenAt: number;
+  /** Whether it waits to be written. */
+  queued: boolean;
+  /** Whether the server has it. */
+  created: boolean;
+}
+
+/** Servers list Events by name, and kubectl describes an object with its Events as they are listed: names sort by time, within a moment by number, and
+ *  bear what keeps those of several processes apart. */
+const inOrder = (now: number, number: number): string =>
+  `${now.toString(16).padStart(12, '0')}${(number % 0x10000).toString(16).padStart(4, '0')}${randomBytes(3).toString('hex')}`;
+
+/** Reports Events, one after another. What is said again is counted instead of reported anew. Events are for people: one that the server refuses is
+ *  logged and dropped. */
+export class EventWriter {
+  readonly #options: EventWriterOptions;
+  readonly #told = new Map<string, Told>();
+  /** When the server answered what was announced, by name, monotonic ms. */
+  readonly #announced = new Map<string, number>();
+  readonly #lane: Lane;
+  #queue: Told[] = [];
+  #api: EventApi = eventsApi;
+  #reported = 0;
+
+  constructor(options: EventWriterOptions) {
+    this.#options = options;
+    this.#lane = new Lane({
+      clock: options.clock,
+      pace: { intervalMs: 100, burst: 50, impatienceMs: 1_000 },
+      backoff: backoff(options.backoff, options.random),
+      run: () => this.#drain(),
+      failed: (error, retryInMs) => options.log.warn('events wait', { error: messageOf(error), retryInMs: Math.round(retryInMs) }),
+    });
+  }
+
+  report(about: ObjectRef, whole: ClusterEvent): void {
+    // A thousand are remembered, and what is told may repeat a selector of 32 KiB.
+    const event = withinNote(whole);
+    const now = this.#options.clock.now();
+    const key = JSON.stringify([about.uid, event.type, event.reason, event.message]);
+    const before = this.#told.get(key);
+    if (before !== undefined && now - before.report.lastAt < SERIES_MS) {
+      before.report = { ...before.report, lastAt: now, count: before.report.count + 1 };
+      if (now - before.writtenAt >= COUNT_EVERY_MS) this.#enqueue(before);
+      return;
+    }
+    const { instance } = this.#options;
+    this.#reported += 1;
+    const name = eventName(about.name, inOrder(now, this.#reported));
+    const told = {
+      report: { name, about, event, instance, firstAt: now, lastAt: now, count: 1 },
+      writtenAt: now,
+      queued: false,
+      created: false,
+    };
+    // The newest is last, so that the oldest is forgotten first.
+    this.#told.delete(key);
+    this.#told.set(key, told);
+    const oldest = this.#told.keys().next().value;
+    if (this.#told.size > MOST && oldest !== undefined) this.#told.delete(oldest);
+    this.#enqueue(told);
+  }
+
+  /** Writes an Event that must not get lost; resolves once the server has it or has refused it. What is told again has the same name, and is there once; what
+   *  this process knows to be answered it does not send.
+   *  @throws ServerUnreachable */
+  async announce(about: ObjectRef, event: ClusterEvent): Promise<Announced> {
+    const { clock, instance, log } = this.#options;
+    const now = clock.now();
+    const told = createHash('sha256')
+      .update(JSON.stringify([about.uid, event.reason, event.message]))
+      .digest('hex');
+    const report: Report = { name: eventName(about.name, told.slice(0, 16)), about, event, instance, firstAt: now, lastAt: now, count: 1 };
+    if (clock.monotonic() - (this.#announced.get(report.name) ?? Number.NEGATIVE_INFINITY) < KEPT_MS) return 'known';
+    const outcome = await this.#write({ report, writtenAt: now, queued: false, created: false }).then(
+      (): Announced => 'written',
+      (error: unknown): Announced => {
+        if (error instanceof ServerUnreachable) throw error;
+        if (isConflict(error)) return 'known';
+        log.warn('an event was refused', { object: objectName(about), reason: event.reason, error: messageOf(error) });
+        return 'refused';
+      },
+    );
+    this.#remember(report.name);
+    return outcome;
+  }
+
+  #remember(name: string): void {
+    // The newest is last, so that the oldest is forgotten first.
+    this.#announced.delete(name);
+    this.#announced.set(name, this.#options.clock.monotonic());
+    const oldest = this.#announced.keys().next().value;
+    if (this.#announced.size > MOST_ANNOUNCED && oldest !== undefined) this.#announced.delete(oldest);
+  }
+
+  whenIdle(): Promise<void> {
+    return this.#lane.whenIdle();
+  }
+
+  stop(): void {
+    this.#lane.stop();
+  }
+
+  #enqueue(told: Told): void {
+    if (told.queued) return;
+    told.queued = true;
+    this.#queue.push(told);
+    if (this.#queue.length > MOST) {
+      const dropped = this.#queue.shift();
+      if (dropped !== undefined) dropped.queued = false;
+      this.#options.log.warn('an event was dropped', {
+        object: dropped && objectName(dropped.report.about),
+        reason: dropped?.report.event.reason,
+      });
+    }
+    this.#lane.request();
+  }
+
+  async #drain(): Promise<void> {
+    for (let told = this.#queue[0]; told !== undefined; told = this.#queue[0]) {
+      try {
+        await this.#write(told);
+      } catch (error) {
+        if (error instanceof ServerUnreachable) throw error;
+        const { about, event } = told.report;
+        this.#options.log.warn('an event was refused', { object: objectName(about), reason: event.reason, error: messageOf(error) });
+      }
+      told.queued = false;
+      told.writtenAt = this.#options.clock.now();
+      this.#queue = this.#queue.filter((other) => other !== told);
+    }
+  }
+
+  async #write(told: Told): Promise<void> {
+    const { connection } = this.#options;
+    const { report } = told;
+    const api = this.#apiFor(report.about);
+    const path = api.path(eventNamespace(report.about));
+    try {
+      if (told.created) {
+        await connection.send({
+          method: 'PATCH',
+          path: `${path}/${report.name}`,
+          contentType: MERGE_PATCH,
+          body: api.repetition(report),
+        });
+      } else await connection.send({ method: 'POST', path, body: api.body(report) });
+      told.created = true;
+    } catch (error) {
+      if (!isNotFound(error) || api === coreEventsApi || (await this.#served())) throw error;
+      this.#api = coreEventsApi;
+      await this.#write(told);
+    }
+  }
+
+  /** The newer API of former servers (1.20 for one) takes no Events about objects without a namespace in `default`. */
+  #apiFor({ namespace }: ObjectRef): EventApi {
+    return namespace === '' ? coreEventsApi : this.#api;
+  }
+
+  /** Whether the server has the newer API at all; else the namespace is what was not found. */
+  async #served(): Promise<boolean> {
+    try {
+      await this.#options.connection.send({ method: 'GET', path: '/apis/events.k8s.io/v1' });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import type { Decision, Effect, RecordsClaimed, RecordsFailure, Resume, SecretObserved } from '../events.ts';
+import type { EnsuredRecords } from '../jobs.ts';
+import { type BackoffTables, restMs } from '../model/backoff.ts';
+import { canonicalZone, type Records, type RecordTarget, relativeName } from '../model/dns.ts';
+import type { ActorId, JobFailure } from '../model/types.ts';
+
+/** What a zone of a provider remembers: who claims which records of it, and which of them stand. */
+export interface ZoneContext {
+  readonly id: ActorId;
+  readonly provider: string;
+  /** As the claimants call it. */
+  readonly zone: string;
+  /** As the provider calls it; null until it was listed. Another one than `zone` where that is an id. */
+  readonly zoneName: string | null;
+  readonly claims: Readonly<Record<ActorId, ZoneClaim>>;
+  /** Every set is to be looked at again. */
+  readonly isVerifying: boolean;
+  /** When that is due the next time, ms since the epoch; null before the first claim. */
+  readonly verifyAt: number | null;
+  /** Until then a call of which no answer was heard may still take effect, ms since the epoch: every set is to be looked at after that. Null or absent when none can. */
+  readonly unheardUntil?: number | null;
+  /** How long that may last at most, ms, where that is longer than a call: as long as others may still send it. */
+  readonly unheardMs?: number;
+  /** Why the zone could not be listed, and how often in a row; null once it could. */
+  readonly failure: JobFailure | null;
+  readonly attempts: number;
+  /** Nothing is tried before; null when that is no matter of the zone as a whole. */
+  readonly blocked: Wait | null;
+  /** The wait that a timer is set for. */
+  readonly wake: Wait | null;
+}
+
+/** A time in ms since the epoch, and how long the wait for it was when it began. */
+export interface Wait {
+  readonly until: number;
+  readonly wholeMs: number;
+}
+
+export interface ZoneClaim extends Records {
+  readonly revision: number;
+  readonly since: number;
+  /** Verifications since a load in which the claimant was not heard. */
+  readonly silent: number;
+  /** Who has the name instead; null when the claimant has it. */
+  readonly winner: ActorId | null;
+  /** The provider has had it since it was claimed: whoever comes later does not get its name. What is wrong with it since, `told` says. */
+  readonly isApplied: boolean;
+  /** The job under way carries it, as it is now. */
+  readonly isWorking: boolean;
+  /** What the claimant was told last of this claim; null for nothing. */
+  readonly told: { readonly failure: RecordsFailure | null } | null;
+  readonly attempts: number;
+  /** Not tried before; null when it may be tried at once. */
+  readonly retry: Wait | null;
+}
+
+export interface ZoneInput {
+  readonly id: ActorId;
+  readonly provider: string;
+  readonly zone: string;
+  readonly unheardUntil?: number;
+}
+
+export interface ZoneSettings {
+  readonly backoff: BackoffTables;
+  /** From one verification of all sets to the next, ms. */
+  readonly verifyEveryMs: number;
+  /** How long a call may still take effect after it was sent, ms. */
+  readonly callDeadlineMs: number;
+}
+
+export type AnyZoneEvent =
+  | RecordsClaimed
+  | Resume
+  | SecretObserved
+  | { readonly type: 'xstate.done.actor.ensure'; readonly output: EnsuredRecords; readonly at: number }
+  | { readonly type: 'xstate.error.actor.ensure'; readonly error: JobFailure; readonly at: number };
+
+/** The actor of a zone; `zone` in canonical form. */
+export const zoneActor = (provider: string, zone: string): ActorId => `zone/${provider}/${zone}`;
+
+/** Under which names of record sets are compared, each with its zone. No address looks like it. */
+export const nameKey = ({ provider, zone, recordName }: Omit<RecordTarget, 'ttlSeconds'>): string =>
+  `${zoneActor(provider, zone)} ${relativeName(recordName, zone) ?? canonicalZone(recordName)}`;
+
+export const isNameKey = (key: string): boolean => key.startsWith('zone/');
+
+export const nameTaken = (name: string, owner: string): string => `${name} belongs to ${owner}, which keeps it`;
+
+/** What the actor of that id begins with. */
+export function zoneInput(id: ActorId): ZoneInput {
+  const [, provider = '', ...zone] = id.split('/');
+  return { id, provider, zone: zone.join('/') };
+}
+
+/** A claimant as people know it. */
+export function claimantName(id: ActorId): string {
+  const [part, namespace, name] = id.split('/');
+  return `${part === 'pool' ? 'FloatingIPPool' : 'NodeDNSRecordSet'} ${namespace}/${name}`;
+}
+
+export const zoneContext = ({ id, provider, zone, unheardUntil }: ZoneInput): ZoneContext => ({
+  id,
+  provider,
+  zone,
+  ...(unheardUntil !== undefined && { unheardUntil }),
+  zoneName: null,
+  claims: {},
+  isVerifying: false,
+  verifyAt: null,
+  failure: null,
+  attempts: 0,
+  blocked: null,
+  wake: null,
+});
+
+export type Next = Decision<ZoneContext>;
+export const next = (context: ZoneContext, effects: readonly Effect[] = []): Next => ({ context, effects });
+
+// ---------------------------------------------------------------- claims about the zone
+
+export const isUnclaimed = ({ claims }: ZoneContext): boolean => Object.keys(claims).length === 0;
+
+/** There is something that a job could do now. */
+export const hasWork = (context: ZoneContext): boolean =>
+  context.blocked === null && Object.values(context.claims).some((claim) => isDue(claim, context.isVerifying));
+
+/** Something has to wait for its time. */
+export const mustWait = (context: ZoneContext): boolean => nextWake(context) !== null;
+
+export const wakesOtherwise = (context: ZoneContext): boolean => nextWake(context)?.until !== context.wake?.until;
+
+/** Not while its claimant may be gone: what it wanted may be out of date. */
+export const mayBeVerified = (claim: ZoneClaim): boolean => hasName(claim) && claim.retry === null && claim.silent === 0;
+
+/** The provider has it as it is now, as far as is known. */
+export const stands = ({ isApplied, told }: ZoneClaim): boolean => isApplied && told?.failure === null;
+
+const hasName = ({ winner }: ZoneClaim): boolean => winner === null;
+
+export const isDue = (claim: ZoneClaim, isVerifying: boolean): boolean =>
+  (hasName(claim) && claim.retry === null && !stands(claim)) || (isVerifying && mayBeVerified(claim));
+
+export function nextWake({ claims, blocked }: ZoneContext): Wait | null {
+  const held = Object.values(claims).filter(hasName);
+  if (held.length === 0) return null;
+  if (blocked) return blocked;
+  const waits = held.flatMap(({ retry }) => (retry ? [retry] : []));
+  return waits.reduce<Wait | null>((first, wait) => (first === null || wait.until < first.until ? wait : first), null);
+}
+
+/** Rest of the time until all sets are looked at next, ms. */
+export const verifyLeft =
+  ({ verifyEveryMs }: ZoneSettings) =>
+  ({ verifyAt, unheardUntil }: ZoneContext, at: number): number =>
+    verifyAt === null ? verifyEveryMs : restMs(Math.min(verifyAt, unheardUntil ?? verifyAt), at, verifyEveryMs);
+
+/** The latest of several times counts: a look before it does not tell what comes after. */
+export function expectUnheard(context: ZoneContext, until: number, wholeMs?: number): ZoneContext {
+  const { unheardMs: _, ...others } = context;
+  const isLast = until >= (context.unheardUntil ?? until);
+  return isLast ? { ...others, unheardUntil: until, ...(wholeMs && { unheardMs: wholeMs }) } : context;
+}
+
+/** Rest of the wait that a timer is set for, ms. */
+export const wakeLeft = ({ wake }: ZoneContext, at: number): number => (wake ? restMs(wake.until, at, wake.wholeMs) : 0);

@@ -1,0 +1,357 @@
+import type { Claim, Decision, Effect, FirewallObserved, Opened, Pruned, Refused, SecretObserved } from '../events.ts';
+import type { FindFirewallInput, FirewallChange, FirewallFound, FirewallInput, FirewallOwned } from '../jobs.ts';
+import { type BackoffTables, backoffMs } from '../model/backoff.ts';
+import { parsePort } from '../model/port.ts';
+import type { ActorId, Address, JobFailure, NodeRef, PortClaim, ProviderID } from '../model/types.ts';
+import { alsoOpen, type Held, heldAfter, isWithin, needs, openable, unionOf } from './claims.ts';
+import { isNothing, mended, stillLost } from './drift.ts';
+import type { DoubtSettings, FirewallDoubt } from './in-doubt.ts';
+import { covered, isSameNode, nodesAwaited, notApplied, whyNotApplied, withoutGivenUp } from './pending.ts';
+import { freedFor, withinShares } from './share.ts';
+
+/** What a provider's firewall remembers: who claims what of it, and what of it is ours. */
+export interface FirewallContext extends Pick<FirewallMachineInput, 'id' | 'provider' | 'firewall' | 'doubt'> {
+  /** By claimant: its whole claim. A claimant that is not here claims nothing. */
+  readonly claims: Readonly<Record<ActorId, Held>>;
+  /** Claimants that wait for an answer, by claimant; a newer claim takes the place of an older one. */
+  readonly waiting: Readonly<Record<ActorId, Ask>>;
+  /** What we added, and may therefore remove again. */
+  readonly owned: FirewallOwned;
+  /** As it was last looked at, for the job that follows; null else. */
+  readonly found: FirewallFound | null;
+  /** What the job under way covers: claimants whose claims changed since have to wait for the next one. */
+  readonly working: readonly Ask[];
+  /** Jobs drive it: they take their time, and open a port on some nodes and not on others. */
+  readonly byJobs: boolean;
+  /** A claim has become less, and no pruning has ended since. */
+  readonly hasShrunk: boolean;
+  /** Why a port of ours stays that nobody claims; null or absent when none does, and once the claims are others. */
+  readonly deferred?: string | null;
+  /** Claimants for whom the provider did not take all: until they claim again nothing is tried for them, and nothing of theirs is removed. */
+  readonly refused?: readonly ActorId[];
+  /** Nodes on which changes were not applied in time, and are not still; absent for none. */
+  readonly hanging?: readonly ProviderID[];
+  /** What was told to be open and was seen missing since; null or absent for nothing. */
+  readonly lost?: FirewallOwned | null;
+  readonly failure: JobFailure | null;
+  readonly attempts: number;
+}
+
+export interface Ask {
+  readonly claimant: ActorId;
+  readonly claimId: string;
+  readonly mode: 'open' | 'prune';
+  /** The claimant's address and the node on which it was confirmed; null when it stands nowhere. */
+  readonly holder: { readonly address: Address; readonly node: NodeRef } | null;
+  /** Everything it claims is open; only the pruning is left. */
+  readonly isOpen: boolean;
+  /** Since when it waits for the provider to apply it on its node, ms since the epoch; absent while it does not. */
+  readonly since?: number;
+}
+
+export interface FirewallMachineInput {
+  readonly id: ActorId;
+  readonly provider: string;
+  readonly firewall: string;
+  readonly owned?: FirewallOwned;
+  /** After the records were lost: what claimants may need until they say what they do. */
+  readonly claims?: Readonly<Record<ActorId, Held>>;
+  /** Calls of before that may still change it; null or absent when none can. It ends in time once the firewall has been told to go on. */
+  readonly doubt?: FirewallDoubt | null;
+}
+
+export type AnyFirewallEvent =
+  | Claim
+  | FirewallObserved
+  | SecretObserved
+  | { readonly type: 'RESUME'; readonly at: number }
+  | { readonly type: 'DELETED'; readonly at: number }
+  | { readonly type: 'xstate.done.actor.look'; readonly output: FirewallFound; readonly at: number }
+  | { readonly type: `xstate.done.actor.${'open' | 'prune'}`; readonly output: FirewallChange; readonly at: number }
+  | { readonly type: `xstate.error.actor.${'look' | 'open' | 'prune'}`; readonly error: JobFailure; readonly at: number };
+
+/** Figures that an operator may set. */
+export interface FirewallSettings extends DoubtSettings {
+  readonly backoff: BackoffTables;
+}
+
+const NOTHING: FirewallOwned = { ports: [], nodes: [] };
+
+export const firewallContext = ({
+  id,
+  provider,
+  firewall,
+  owned = NOTHING,
+  claims = {},
+  doubt = null,
+}: FirewallMachineInput): FirewallContext => ({
+  id,
+  provider,
+  firewall,
+  claims,
+  waiting: {},
+  owned,
+  found: null,
+  working: [],
+  byJobs: false,
+  hasShrunk: Object.keys(claims).length > 0,
+  ...(doubt && { doubt }),
+  failure: null,
+  attempts: 0,
+});
+
+type Next = Decision<FirewallContext>;
+const next = (context: FirewallContext, effects: readonly Effect[] = []): Next => ({ context, effects });
+
+// ---------------------------------------------------------------- claims about the firewall
+
+export const mustOpen = ({ waiting }: FirewallContext): boolean => Object.values(waiting).some(({ isOpen }) => !isOpen);
+
+/** Something of ours is open that nobody claims any more, or something of somebody else's that is not to be. */
+const hasLeftovers = (context: FirewallContext): boolean => {
+  const { ports, nodes } = claimedIn(context);
+  const { owned, deferred = null } = context;
+  const isLess = context.byJobs && context.hasShrunk;
+  const hasPorts = deferred === null && owned.ports.some((port) => !ports.has(port));
+  return hasPorts || owned.nodes.some((node) => !nodes.has(node)) || isLess || isExclusive(context);
+};
+
+/** Nobody claims anything of it or waits for it, and nothing in it is ours: nothing is lost with its record. */
+export const isUnused = (context: FirewallContext): boolean =>
+  Object.keys(context.claims).length + Object.keys(context.waiting).length === 0 &&
+  context.owned.ports.length + context.owned.nodes.length === 0 &&
+  !hasLeftovers(context);
+
+/** Those that wait for a pruning are answered at once when nothing has to be removed. */
+export const isPruned = (context: FirewallContext): boolean => !hasLeftovers(context) && Object.values(context.waiting).some(readyToPrune);
+
+/** Somebody waits for a pruning, or something was left that nobody waits for. */
+export const mustPrune = (context: FirewallContext): boolean =>
+  hasLeftovers(context) && (Object.values(context.waiting).some(readyToPrune) || (context.failure === null && !isExclusive(context)));
+
+/** Something is to be removed, or put back, that nobody waits for, and the last try failed. */
+export const mustRest = (context: FirewallContext): boolean =>
+  context.failure !== null && Object.keys(context.waiting).length === 0 && (hasLeftovers(context) || !isNothing(stillLost(context)));
+
+/** What was looked for is there already, applied or not. */
+export const isOpen = (context: FirewallContext): boolean => context.found !== null && isNothing(missing(context));
+
+const readyToPrune = ({ mode, isOpen: opened }: Ask): boolean => mode === 'prune' && opened;
+const isExclusive = ({ claims }: FirewallContext): boolean => Object.values(claims).some(({ exclusive }) => exclusive);
+
+/** All that is claimed by anybody. */
+const claimedIn = ({ claims }: FirewallContext): ReturnType<typeof unionOf> => unionOf(Object.values(claims));
+
+/** What is to be there and was not when it was looked for. */
+function missing(context: FirewallContext): FirewallOwned {
+  const { ports, nodes } = unionOf(Object.values(openable(context)));
+  const { found } = context;
+  return {
+    ports: [...ports].filter((port) => !found?.ports.includes(port)).sort(),
+    nodes: [...nodes].filter((node) => !found?.nodes.includes(node)).sort(),
+  };
+}
+
+/** Those that need something of what is missing: for them the next job opens it. */
+export const opensFor = (context: FirewallContext): readonly ActorId[] => {
+  const lacking = missing(context);
+  return Object.entries(context.claims).flatMap(([claimant, held]) => (needs(held, lacking) ? [claimant] : []));
+};
+
+/** A Job takes its time to close what is left: what has to be opened does not wait for it. */
+export const opensMeanwhile = ({ byJobs }: FirewallContext, event: AnyFirewallEvent): boolean =>
+  byJobs && event.type === 'CLAIM' && event.mode === 'open';
+
+// ---------------------------------------------------------------- decisions
+
+/** Takes a claim over, whole. Opening adds the node to those of the claimant; pruning leaves it only the one. */
+export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Next {
+  if (event.type !== 'CLAIM') return next(context);
+  const { claimant, claimId, node, mode, holds, byJobs = context.byJobs } = event;
+  const before = context.claims[claimant];
+  const held = heldAfter(before, event);
+  const { since } = isSameNode(before, held) ? (context.waiting[claimant] ?? {}) : {};
+  const { [claimant]: _, ...others } = context.claims;
+  const holder = holds && node ? { address: holds, node } : null;
+  const isOpen = mode === 'prune' && (held === null || held.isOpen);
+  return next({
+    ...context,
+    claims: held ? { ...others, [claimant]: held } : others,
+    waiting: { ...context.waiting, [claimant]: { claimant, claimId, mode, holder, isOpen, ...(since !== undefined && { since }) } },
+    byJobs,
+    hasShrunk: context.hasShrunk || !isWithin(before, held),
+    ...(context.deferred && { deferred: null }),
+    ...(context.refused && { refused: context.refused.filter((id) => id !== claimant) }),
+  });
+}
+
+export const lookInput = ({ provider, firewall, waiting }: FirewallContext): FindFirewallInput => ({
+  provider,
+  firewall,
+  claimants: Object.keys(waiting),
+});
+
+/** The union of all claims, as a job that removes is told it. */
+export const pruneInput = (context: FirewallContext): FirewallInput => jobInput(context, Object.values(context.claims));
+
+/** The union of the claims for which something may be added. */
+export const openInput = (context: FirewallContext): FirewallInput => ({
+  ...jobInput(context, Object.values(openable(context))),
+  ...(context.hanging?.length && { waitsFor: nodesAwaited(context) }),
+});
+
+function jobInput({ provider, firewall, owned, working, found, attempts }: FirewallContext, held: readonly Held[]): FirewallInput {
+  const union = held.flatMap(({ nodes, ports }) =>
+    ports.flatMap((port) => nodes.map((node) => [`${port} ${node.name} ${node.providerID}`, portClaim(port, node)] as const)),
+  );
+  const holders = working.flatMap(({ mode, holder }) =>
+    mode === 'prune' && holder ? [{ address: holder.address, providerID: holder.node.providerID }] : [],
+  );
+  return {
+    provider,
+    firewall,
+    owned,
+    found,
+    attempt: attempts + 1,
+    claimants: working.map(({ claimant }) => claimant),
+    holders,
+    exclusive: held.some(({ exclusive }) => exclusive),
+    claims: [...new Map(union)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, claim]) => claim),
+  };
+}
+
+const portClaim = (text: string, { name, providerID }: NodeRef): PortClaim => ({ ...parsePort(text), node: { name, providerID } });
+
+/** A job starts: it covers everything claimed up to here. */
+export const begin = (context: FirewallContext): Next => next({ ...context, working: Object.values(context.waiting) });
+
+/** A job starts that removes what is left of claims: those that become less from here on are for the next one. */
+export const beginPruning = (context: FirewallContext): Next => next({ ...begin(context).context, hasShrunk: false });
+
+/** The pruning under way is given up. */
+export const leavePruning = (context: FirewallContext): Next => next({ ...context, hasShrunk: true });
+
+/** What is missing is going to be added: it is ours from here on, whatever becomes of the call. */
+export function plan(context: FirewallContext, event: AnyFirewallEvent): Next {
+  if (event.type !== 'xstate.done.actor.look') return next(context);
+  const { context: looked, effects } = keepToShares({ ...context, found: event.output });
+  return next({ ...looked, owned: union(context.owned, missing(looked)), working: Object.values(looked.waiting) }, effects);
+}
+
+/** Who asks for more rules than are for his namespace is refused at once. */
+function keepToShares(context: FirewallContext): Next {
+  const { claims, refusals } = withinShares(context);
+  const told = Object.values(context.waiting).filter(({ claimant }) => refusals.has(claimant));
+  if (refusals.size === 0) return next(context);
+  return answer({ ...context, claims }, told, ({ claimant, claimId }) => ({
+    type: 'REFUSED',
+    claimId,
+    kind: 'Invalid',
+    reason: refusals.get(claimant) ?? '',
+  }));
+}
+
+export const union = (a: FirewallOwned, b: FirewallOwned): FirewallOwned => ({
+  ports: [...new Set([...a.ports, ...b.ports])].sort(),
+  nodes: [...new Set([...a.nodes, ...b.nodes])].sort(),
+});
+
+/** Everything that the job covered is open, but what the provider did not take or has not applied yet: those that asked for no more are answered, the others wait for the pruning, or for the provider. */
+export function opened(context: FirewallContext, event: AnyFirewallEvent): Next {
+  const lacking = event.type === 'xstate.done.actor.open' ? (event.output.refused ?? null) : null;
+  const asks = covered(context);
+  const refused = asks.filter(({ claimant }) => lacking !== null && needs(context.claims[claimant], lacking));
+  const rest = asks.filter((ask) => !refused.includes(ask));
+  const { late, overdue, context: noted } = notApplied(context, rest, event);
+  const served = rest.filter((ask) => !late.includes(ask) && !overdue.includes(ask));
+  // The clock may have been set back.
+  const waits = late.map(({ since = event.at, ...ask }) => [ask.claimant, { ...ask, since: Math.min(since, event.at) }] as const);
+  const open = Object.fromEntries(served.filter(({ mode }) => mode === 'prune').map((ask) => [ask.claimant, { ...ask, isOpen: true }]));
+  const isServed = (claimant: string): boolean => served.some((ask) => ask.claimant === claimant);
+  const back = mended(context, lacking);
+  const claims = Object.fromEntries(Object.entries(back.claims).map(([id, held]) => [id, isServed(id) ? { ...held, isOpen: true } : held]));
+  const answered = answer(
+    {
+      ...noted,
+      ...back,
+      claims: withoutGivenUp(claims, overdue),
+      found: null,
+      waiting: { ...context.waiting, ...open, ...Object.fromEntries(waits) },
+    },
+    [...served.filter(({ mode }) => mode === 'open'), ...overdue],
+    (ask) =>
+      overdue.includes(ask)
+        ? { type: 'REFUSED', claimId: ask.claimId, kind: 'NodeInUse', reason: whyNotApplied(context, ask), about: 'FirewallNotReady' }
+        : { type: 'OPENED', claimId: ask.claimId, ...alsoOpen(context.claims, ask.claimant) },
+  );
+  if (lacking === null) return answered;
+  const told = answer(answered.context, refused, ({ claimId }) => ({ type: 'REFUSED', claimId, kind: 'Invalid', reason: lacking.why }));
+  const owned = { ports: without(context.owned.ports, lacking.ports), nodes: without(context.owned.nodes, lacking.nodes) };
+  const left = [...new Set([...(context.refused ?? []), ...refused.map(({ claimant }) => claimant)])].sort();
+  const tried = { ...told.context, owned, refused: left };
+  // What nobody waits for is tried again after a wait.
+  const isLeft = !isNothing(stillLost(tried));
+  const failure: JobFailure | null = isLeft ? { kind: 'Invalid', message: lacking.why, retryAfterMs: null, unknownOutcome: false } : null;
+  const failed = { failure, attempts: context.attempts + 1 };
+  return next({ ...tried, ...(isLeft && failed) }, [...answered.effects, ...told.effects]);
+}
+
+const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.filter((each) => !some.includes(each));
+
+/** Everything unclaimed is closed as well; what was added meanwhile, nobody could: one job runs at a time. What had to stay does so until the claims are others. */
+export function pruned(context: FirewallContext, event: AnyFirewallEvent): Next {
+  if (event.type !== 'xstate.done.actor.prune') return next(context);
+  const { owned, deferred, freeRules } = event.output;
+  const told = answer(
+    { ...context, owned, ...(deferred !== null && { deferred }) },
+    covered(context).filter(readyToPrune),
+    prunedAnswer(deferred),
+  );
+  if (freeRules === undefined || owned.ports.length === context.owned.ports.length) return told;
+  const freed = freedFor(context, freeRules).map((to): Effect => ({ type: 'tell', params: { to, event: { type: 'RULES_FREED' } } }));
+  return next(told.context, [...told.effects, ...freed]);
+}
+
+const prunedAnswer =
+  (deferred: string | null) =>
+  ({ claimId }: Ask): Answer => ({ type: 'PRUNED', claimId, ...(deferred !== null && { deferred }) });
+
+/** Nothing has to be removed. */
+export const answerPruned = (context: FirewallContext): Next =>
+  answer(context, Object.values(context.waiting).filter(readyToPrune), prunedAnswer(null));
+
+type Answer = Untimed<Opened> | Untimed<Pruned> | Untimed<Refused>;
+type Untimed<T> = Omit<T, 'at'>;
+
+const answer = (context: FirewallContext, asks: readonly Ask[], told: (ask: Ask) => Answer): Next => {
+  const names = new Set(asks.map(({ claimant }) => claimant));
+  const waiting = Object.fromEntries(Object.entries(context.waiting).filter(([claimant]) => !names.has(claimant)));
+  return next(
+    { ...context, waiting, failure: null, attempts: 0 },
+    asks.map((ask) => ({ type: 'tell', params: { to: ask.claimant, event: told(ask) } })),
+  );
+};
+
+/** Refuses everyone that waits: each address waits out its own back-off and claims again. */
+export function refuse(context: FirewallContext, event: AnyFirewallEvent): Next {
+  if (!('error' in event)) return next(context);
+  const { kind, message, reason } = event.error;
+  const about = reason && { about: reason };
+  const told = answer(context, Object.values(context.waiting), ({ claimId }) => ({
+    type: 'REFUSED',
+    claimId,
+    kind,
+    reason: message,
+    ...about,
+  }));
+  return next({ ...told.context, found: null, failure: event.error, attempts: context.attempts + 1 }, told.effects);
+}
+
+/** What was left is tried again. */
+export const retry = (context: FirewallContext): Next => next({ ...context, failure: null });
+
+/** How long what was left waits for the next try, ms. */
+export const restLeft =
+  ({ backoff }: FirewallSettings) =>
+  ({ failure, attempts }: FirewallContext): number =>
+    failure ? backoffMs(backoff, failure, attempts) : 0;

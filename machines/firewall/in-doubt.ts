@@ -1,0 +1,54 @@
+import type { Decision } from '../events.ts';
+import { restMs } from '../model/backoff.ts';
+import type { AnyFirewallEvent, FirewallContext } from './decisions.ts';
+
+/** A call that was sent and of which no answer was heard may still change a firewall, until a call's deadline has passed. Then only a look tells. */
+export interface FirewallDoubt {
+  /** Of the job that sent it, or of either. What may still be removed does not count as open; what may still be added is not removed, since it is not there yet. */
+  readonly of: 'open' | 'prune' | 'both';
+  /** Ms since the epoch. */
+  readonly until: number;
+  /** How long it may last at most, ms, where that is longer than a call: as long as others may still send it. */
+  readonly wholeMs?: number;
+}
+
+export interface DoubtSettings {
+  /** How long a call may still take effect after it was sent, ms. */
+  readonly callDeadlineMs: number;
+}
+
+export const doubtsOpen = ({ doubt }: FirewallContext): boolean => Boolean(doubt) && doubt?.of !== 'open';
+export const doubtsPruned = ({ doubt }: FirewallContext): boolean => Boolean(doubt) && doubt?.of !== 'prune';
+export const isInDoubt = ({ doubt }: FirewallContext): boolean => Boolean(doubt);
+
+/** Both of them: what one of them leaves open the other one may tell of. */
+export function bothDoubts(one: FirewallDoubt | null | undefined, other: FirewallDoubt): FirewallDoubt {
+  if (!one) return other;
+  return { ...(one.until > other.until ? one : other), of: one.of === other.of ? one.of : 'both' };
+}
+
+/** Whoever sent the call may have ended before its answer. A Job is found again, so that of what Jobs do there is no doubt. */
+export const doubt =
+  ({ callDeadlineMs }: DoubtSettings, of: FirewallDoubt['of']) =>
+  (context: FirewallContext, event: AnyFirewallEvent): Decision<FirewallContext> => ({
+    context: context.byJobs ? context : { ...context, doubt: bothDoubts(context.doubt, { of, until: event.at + callDeadlineMs }) },
+    effects: [],
+  });
+
+/** The same, of a job that failed, or was done after another try of it: when that left a call behind. */
+export const doubtIfUnknown =
+  (settings: DoubtSettings, of: FirewallDoubt['of']) =>
+  (context: FirewallContext, event: AnyFirewallEvent): Decision<FirewallContext> => {
+    const isUnknown =
+      ('error' in event && event.error.unknownOutcome) || ('output' in event && 'owned' in event.output && event.output.rerun);
+    return isUnknown ? doubt(settings, of)(context, event) : { context, effects: [] };
+  };
+
+/** No call of ours can have an effect any more that was not heard of. */
+export const endDoubt = (context: FirewallContext): Decision<FirewallContext> => ({ context: { ...context, doubt: null }, effects: [] });
+
+/** How long that takes still, ms. */
+export const doubtLeft =
+  ({ callDeadlineMs }: DoubtSettings) =>
+  (context: FirewallContext, at: number): number =>
+    restMs(context.doubt?.until ?? null, at, context.doubt?.wholeMs ?? callDeadlineMs);

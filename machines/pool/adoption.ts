@@ -1,0 +1,88 @@
+import type { AddressContext } from '../address/context.ts';
+import { several } from '../model/several.ts';
+import type { Address, Finding, ObjectEvent } from '../model/types.ts';
+import type { Member } from './assignment.ts';
+import { entries, type PoolContext, wanted } from './context.ts';
+import type { PoolView } from './view.ts';
+
+/** Addresses that an object names, and that were never its own: somebody may need them where they are. */
+
+/** Which of them are taken. Never: none. Unassigned: those that are attached to nothing, or to a node of this cluster. */
+export type Adoption = 'Never' | 'Unassigned' | 'Any';
+
+/** An address is its owner's once it was made for it, or was confirmed on a node for it: from then on nothing here holds it up. Records and statuses of before tell of
+ *  elections alone: whoever was elected then had it. */
+export const isOwn = ({ origin, epoch, unconfirmed }: Pick<AddressContext, 'origin' | 'epoch' | 'unconfirmed'>): boolean =>
+  origin === 'Created' || (epoch > 0 && !unconfirmed);
+
+export const adoptionOf = ({ spec, exposed }: Pick<PoolContext, 'spec' | 'exposed'>): Adoption =>
+  spec?.adoption ?? (exposed ? 'Unassigned' : 'Any');
+
+/** The address is not taken: it may be in use where it is, or nobody can tell. */
+export function isWithheld(context: Pick<PoolContext, 'spec' | 'exposed'>, { adopts }: Pick<Member, 'adopts'>): boolean {
+  if (adopts === undefined) return false;
+  const adoption = adoptionOf(context);
+  return adoption === 'Never' || (adoption === 'Unassigned' && adopts !== 'Free');
+}
+
+/** The provider has told of the address, and nothing says that it is to stay where it is. */
+export const isTaken = (context: Pick<PoolContext, 'spec' | 'exposed'>, member: Pick<Member, 'adopts'>): boolean =>
+  member.adopts !== 'Unseen' && !isWithheld(context, member);
+
+/** Where an address that starts is, as far as it was never the pool's own. */
+export function foundAt({ remembered, provided }: PoolContext, address: Address, origin: AddressContext['origin']): Pick<Member, 'adopts'> {
+  if (isOwn({ origin, epoch: 0, ...remembered[address] })) return {};
+  const observed = provided?.[address];
+  return { adopts: observed ? (observed.place ?? 'Free') : 'Unseen' };
+}
+
+/** It is the pool's own from now on. */
+export function ownedFrom(context: PoolContext, address: Address): PoolContext {
+  const { adopts, ...member } = context.members[address] ?? {};
+  return adopts === undefined ? context : { ...context, members: { ...context.members, [address]: member as Member } };
+}
+
+// ---------------------------------------------------------------- what people are told
+
+/** Why addresses that are wanted are not taken; null for none. */
+export function adoptionProblem({ context }: PoolView): Finding | null {
+  const findings = wanted(context).flatMap((address) => findingOf(context, address, context.members[address]) ?? []);
+  const [first] = findings;
+  return first ? { reason: first.reason, message: several(findings.map(({ message }) => message)) } : null;
+}
+
+/** Null also while it is not known yet where the address is. */
+export function findingOf(context: PoolContext, address: Address, member: Member | undefined): Finding | null {
+  if (!member?.ready || !isWithheld(context, member)) return null;
+  const { exposes } = context.spec ?? {};
+  const by = exposes ? `adoption of ${exposes.source.kind} ${exposes.source.name}: ${adoptionOf(context)}` : 'adopt: unassigned';
+  if (adoptionOf(context) === 'Never')
+    return { reason: 'AdoptionNotAllowed', message: `${address} was not made for this RoutedIP, and is not taken (${by})` };
+  switch (member.adopts) {
+    case 'Outside':
+      return {
+        reason: 'HeldElsewhere',
+        message: `${address} is on ${member.holder}, which is no node of this cluster: it is taken once it is free (${by})`,
+      };
+    case 'Unsaid':
+      return {
+        reason: 'AdoptionNotAllowed',
+        message: `the Job that is to find ${address} does not say where it is: it is not taken (${by})`,
+      };
+    default:
+      return null;
+  }
+}
+
+/** What began between the two: an address is not taken, or was taken off a machine outside of this cluster. */
+export const adoptionEvents = (before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] =>
+  entries(after.members).flatMap(([address, member]) => {
+    const former = before?.members[address];
+    const finding = findingOf(after, address, member);
+    if (finding && finding.message !== (before && findingOf(before, address, former)?.message))
+      return [{ type: 'Warning' as const, action: 'Adopt', ...finding }];
+    const isTaken = former?.adopts === 'Outside' && member.confirmed && former.holder !== member.holder;
+    if (!isTaken) return [];
+    const message = `${address} was taken off ${former.holder}, which is no node of this cluster`;
+    return [{ type: 'Warning' as const, reason: 'AddressTaken', action: 'Adopt', message }];
+  });

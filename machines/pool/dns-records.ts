@@ -1,0 +1,43 @@
+import { isPaused } from './annotations.ts';
+import { entries, isPrimed, type Named, type Next, next, type PoolContext, recordSetActor } from './context.ts';
+import { served } from './node-absence.ts';
+
+/** A pool and its record set: which of its addresses are published. */
+
+/** How long what serves may change before the record set is told, ms: a failover that ends sooner leaves DNS alone. */
+export const PAUSE_MS = 2000;
+
+const namedNow = (context: PoolContext, at: number): Named => {
+  const target = context.spec?.records ?? null;
+  const owner = target && context.nameOwner;
+  const serving = target ? served(context, at).map(({ address }) => address) : [];
+  return { target, addresses: serving.sort(), ...(owner && { owner }) };
+};
+
+/** The record set is to hold something else than it was told. What a paused pool publishes stays. */
+export const namesDiffer = (context: PoolContext, at: number): boolean => {
+  if (isPaused(context)) return false;
+  const now = namedNow(context, at);
+  if (!context.named) return now.target !== null;
+  const { target, addresses, owner } = context.named;
+  return JSON.stringify([now.target, now.addresses, now.owner]) !== JSON.stringify([target, addresses, owner]);
+};
+
+/** Some addresses have not said yet where they are: what is known of the others is not all that serves. */
+export const isUnsettled = (context: PoolContext): boolean =>
+  !isPrimed(context) ||
+  entries(context.members).some(
+    ([, { heard, node, confirmed, holder, retiring }]) =>
+      !retiring && (!heard || (node !== null && !confirmed && holder === node.providerID)),
+  );
+
+/** Tells the record set what it is to hold; the first time it begins it. */
+export function name(context: PoolContext, at: number): Next {
+  if (!namesDiffer(context, at)) return next(context);
+  const named = namedNow(context, at);
+  const id = recordSetActor(context.id);
+  const { since } = context;
+  const begin = { type: 'spawn', params: { chart: 'dns-record-set', id, input: { id, ref: null, since } } } as const;
+  const wanted = { type: 'tell', params: { to: id, event: { type: 'RECORDS_WANTED', ...named, since } } } as const;
+  return next({ ...context, named }, [begin, wanted]);
+}

@@ -1,0 +1,177 @@
+import { memo } from '../model/memo.ts';
+import type { Address, Candidate, ProviderID } from '../model/types.ts';
+import { adopted, type Contest, rebasedContest, restsUntil, triedAgain } from '../policy/contention.ts';
+import { adoptionOf, isWithheld } from './adoption.ts';
+import { isPaused } from './annotations.ts';
+import { type Grants, grants, type Member, standsOn } from './assignment.ts';
+import { entries, familyServed, lacks, makesRoom, type Next, next, type PoolContext, regionOf, tell, turnClaim } from './context.ts';
+import { noteBegun, wishesIn } from './move-requests.ts';
+import { isHeld, keeping } from './node-absence.ts';
+import { nodesFull } from './node-claim.ts';
+import { isParked } from './parking.ts';
+
+/** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */
+
+/** The context as if no time in it lay ahead: after the clock was set back, a wait lasts its whole time again and no longer. */
+function rebased(context: PoolContext, at: number): PoolContext {
+  const { lastAssignmentAt, backOff, members, exposed } = context;
+  const ahead = Object.entries(backOff).filter(([, { since }]) => since !== undefined && since > at);
+  const isAhead = ({ contest: { restsSince } }: Member): boolean => restsSince !== null && restsSince > at;
+  const assignedAt = Math.max(lastAssignmentAt ?? at, exposed?.shared.lastAssignmentAt ?? at);
+  if (ahead.length === 0 && assignedAt <= at && !Object.values(members).some(isAhead)) return context;
+  const again = ahead.map(([name, { urgentAt, ...failed }]) => {
+    const later = (time: number): number => time + at - (failed.since ?? at);
+    return [name, { ...failed, since: at, until: later(failed.until), ...(urgentAt !== undefined && { urgentAt: later(urgentAt) }) }];
+  });
+  return {
+    ...context,
+    lastAssignmentAt: noLaterThan(at, lastAssignmentAt),
+    exposed: exposed && { ...exposed, shared: { ...exposed.shared, lastAssignmentAt: noLaterThan(at, exposed.shared.lastAssignmentAt) } },
+    backOff: { ...backOff, ...Object.fromEntries(again) },
+    members: Object.fromEntries(
+      entries(members).map(([address, member]) => [address, { ...member, contest: rebasedContest(member.contest, at) }]),
+    ),
+  };
+}
+
+const noLaterThan = (at: number, time: number | null): number | null => (time === null ? null : Math.min(time, at));
+
+const decidedAt = memo((_: PoolContext) => new Map<number, Grants>());
+
+/** While the pool is paused addresses get the node on which they stand, and no other one. Asked of by several guards and actions in a row. */
+export function decideGrants(context: PoolContext, at: number): Grants {
+  const decided = decidedAt(context).get(at) ?? decide(context, at);
+  decidedAt(context).set(at, decided);
+  return decided;
+}
+
+const decide = (given: PoolContext, at: number): Grants => {
+  const context = rebased(given, at);
+  const candidates = inOrder(context);
+  const kept = keeping(context, at);
+  const decided = grants(
+    {
+      members: takable(inTheirRegions(context), context),
+      candidates: isPaused(context) ? [] : candidates,
+      keeping: isPaused(context) ? [...candidates, ...kept] : kept,
+      leaving: context.leaving,
+      fullNodes: nodesFull(context.fullNodes, familyServed(context)),
+      backOff: context.backOff,
+      // Where a node may hold several, one that holds an address is no worse than others.
+      occupied: (context.spec?.exposes?.perNode ?? 1) > 1 ? [] : context.occupied,
+      resting: restingIn(context, at),
+      coolOffMs: context.spec?.coolOffMs ?? 0,
+      lastAssignmentAt: lastAssignment(context),
+      othersTurn: isOthersTurn(context),
+      wishes: wishesIn(context, at),
+    },
+    at,
+  );
+  if (isPaused(context)) return { ...decided, reliefs: [], nextAt: null };
+  return isHeld(context) ? { ...decided, reliefs: [] } : decided;
+};
+
+const inTheirRegions = (context: PoolContext): PoolContext['members'] =>
+  context.spec?.exposes?.subject
+    ? Object.fromEntries(entries(context.members).map(([address, member]) => [address, { ...member, region: regionOf(context, member) }]))
+    : context.members;
+
+/** Whoever is not taken, or is wanted on none, waits for no node. */
+const takable = (members: PoolContext['members'], context: PoolContext): PoolContext['members'] =>
+  entries(members).some(([address, member]) => isLeft(context, address, member))
+    ? Object.fromEntries(
+        entries(members).map(([address, member]) => [address, isLeft(context, address, member) ? { ...member, ready: false } : member]),
+      )
+    : members;
+
+const isLeft = (context: PoolContext, address: Address, member: Member): boolean =>
+  isWithheld(context, member) || member.parked === true || isParked(context, address);
+
+/** Of the nodes that serve a Service the youngest comes first; of equals the one with fewer addresses, then the first by name. */
+function inOrder({ spec, candidates, exposed }: PoolContext): readonly Candidate[] {
+  if (!spec?.exposes) return candidates;
+  const load = ({ name }: Candidate): number => exposed?.shared.loads[name] ?? 0;
+  return [...candidates].sort((a, b) => b.createdAt - a.createdAt || load(a) - load(b) || (a.name < b.name ? -1 : 1));
+}
+
+/** When an address of those whose assignments are spaced together was last confirmed on a new node. */
+function lastAssignment({ lastAssignmentAt, exposed, spec }: PoolContext): number | null {
+  const shared = spec?.exposes?.turn ? (exposed?.shared.lastAssignmentAt ?? null) : null;
+  return shared === null ? lastAssignmentAt : Math.max(shared, lastAssignmentAt ?? 0);
+}
+
+/** An assignment that is spaced together with those of this pool is not confirmed yet. */
+export const isOthersTurn = ({ spec, fullNodes }: PoolContext): boolean =>
+  Boolean(spec?.exposes?.turn) && fullNodes.includes(turnClaim(spec?.exposes?.turn ?? ''));
+
+/** The addresses that are left to somebody else for a time, each with the end of it. */
+const restingIn = ({ members, spec }: PoolContext, at: number): Readonly<Record<Address, number>> =>
+  Object.fromEntries(
+    entries(members).flatMap(([address, { contest }]) => {
+      const until = restsUntil(contest, spec?.contention ?? null, at);
+      return until === null ? [] : [[address, until]];
+    }),
+  );
+
+/** Hands out every node that can be had now. */
+export function grant(context: PoolContext, at: number): Next {
+  const spaced = (context.spec?.coolOffMs ?? 0) > 0;
+  const { grants: decided } = decideGrants(context, at);
+  const members: Record<Address, Member> = { ...context.members };
+  const effects = decided.map(({ address, node: { name, providerID } }) => {
+    const member = members[address];
+    if (member) {
+      const contest = contestAfter(context, member, providerID, at);
+      members[address] = { ...member, node: { name, providerID }, ready: false, confirmed: false, eligible: true, contest };
+    }
+    const looks = member?.adopts !== undefined && adoptionOf(context) !== 'Any';
+    // Where nothing has failed it makes no difference.
+    const isTried = Object.keys(context.backOff).length > 0 && member?.stands?.name !== name;
+    const serves = isTried && member !== undefined && standsOn([...context.candidates, ...context.leaving], member);
+    const vacates = mayVacate(context, providerID, at);
+    const flags = { ...(looks && { looks }), ...(serves && { serves }), ...(vacates.length > 0 && { vacates }) };
+    return tell(context, address, { type: 'NODE_GRANTED', node: { name, providerID }, spaced, ...flags });
+  });
+  return next({ ...context, members }, effects);
+}
+
+/** What it gave up on that machine. What it made is listed again as soon as it lacks one; a platform that Jobs drive says itself how many a node holds. */
+function mayVacate(context: PoolContext, machine: ProviderID, at: number): readonly Address[] {
+  const { spec, gaveUp = [], members, created } = context;
+  if (spec?.exposes?.subject) return [];
+  const comesBack = (address: Address): boolean => lacks(context) && created.includes(address);
+  const there = gaveUp.filter((each) => each.providerID === machine && makesRoom(each, at));
+  return there.flatMap(({ address }) => (members[address] === undefined && !comesBack(address) ? address : []));
+}
+
+/** Where the other put it on a node that is about to go it stays for its rest: to take it off there would be to move it all the same. */
+function contestAfter({ leaving, spec }: PoolContext, { holder, contest }: Member, granted: ProviderID, at: number): Contest {
+  if (holder !== granted) return triedAgain(contest, spec?.contention ?? null, at);
+  return leaving.some(({ providerID }) => providerID === granted) ? contest : adopted(contest);
+}
+
+/** Tells addresses that their node is lost which go to another node at once, since that is free: nobody leaves a node that works for nothing. So does one
+ *  that somebody wants elsewhere. */
+export function relieve(context: PoolContext, at: number): Next {
+  const members: Record<Address, Member> = { ...context.members };
+  const { reliefs } = decideGrants(context, at);
+  const effects = reliefs.flatMap(({ address }) => {
+    const member = members[address];
+    if (!member?.node) return [];
+    members[address] = { ...member, eligible: false };
+    return [tell(context, address, { type: 'NODE_OBSERVED', name: member.node.name, eligible: false })];
+  });
+  const begun = noteBegun(
+    context,
+    reliefs.map(({ address }) => address),
+  );
+  return next({ ...begun, members }, effects);
+}
+
+/** Sets the time of the next grant. What lies ahead because the clock was set back counts as of now, once, or every event would put the grant off. */
+export function planGrant(context: PoolContext, at: number): Next {
+  const made = rebased(context, at);
+  return next({ ...made, grantAt: decideGrants(made, at).nextAt });
+}
+
+export const forgetGrant = (context: PoolContext): Next => next({ ...context, grantAt: null });

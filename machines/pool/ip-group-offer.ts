@@ -1,0 +1,71 @@
+import type { Decision, GroupObserved } from '../events.ts';
+import type { Address } from '../model/types.ts';
+import { contains, gives, type InvalidGroup, located, type ParsedGroup } from '../vip/ip-group.ts';
+import type { PoolContext } from './context.ts';
+
+/** RoutedIPs whose class takes addresses from an IPGroup. Which one a RoutedIP is to have is chosen among all that want one, Services too, and told to its pool of one;
+ *  the pool has it reserved in the place of a creation. */
+
+/** `NamespaceNotSelected`: it is not for the namespace. `IPGroupNotFound`: there is none of that name, or none is seen. `IPGroupInvalid`: nothing is taken from it as it is. `IPGroupExhausted`: all its addresses are
+ *  somebody's. `AddressUnavailable`: the one that the RoutedIP names is not of the group, excluded there, or somebody's. */
+export interface GroupRefusal {
+  readonly reason: 'NamespaceNotSelected' | 'IPGroupNotFound' | 'IPGroupInvalid' | 'IPGroupExhausted' | 'AddressUnavailable';
+  readonly message: string;
+}
+
+/** What a RoutedIP asks of an IPGroup. */
+export interface GroupWish {
+  readonly group: string;
+  /** This one and no other; null for any. */
+  readonly address: Address | null;
+  /** What it was offered before. */
+  readonly preferred: readonly Address[];
+  /** ms since the epoch: the oldest is served first. */
+  readonly since: number;
+}
+
+/** What the RoutedIP asks for now; null for nothing. One that reserves an address, or may have, asks on until it stands in its status. */
+export function groupWish({ spec, exposed, acquiring, deleted, query, provided, since }: PoolContext): GroupWish | null {
+  const group = spec?.exposes?.group;
+  if (!spec || !group || !exposed || exposed.bound !== null || spec.ips.length > 0 || deleted || exposed.deleting) return null;
+  const isReserving = acquiring.intending || acquiring.intent !== null || acquiring.unpublished !== null;
+  if (!isReserving && (query === null || provided === null || exposed.trouble !== null || !exposed.guarded)) return null;
+  return { group: group.name, address: group.address, preferred: exposed.offer ? [exposed.offer.address] : [], since };
+}
+
+/** Takes over what was chosen, or why nothing was. */
+export function observeGroup(context: PoolContext, { offer, refusal }: GroupObserved): Decision<PoolContext> {
+  const { exposed } = context;
+  return { context: exposed ? { ...context, exposed: { ...exposed, offer, refusal } } : context, effects: [] };
+}
+
+/** Another address is offered than before: it is not waited any longer. */
+export const isOfferedAnew = ({ exposed }: PoolContext, { offer }: GroupObserved): boolean =>
+  offer !== null && JSON.stringify(offer) !== JSON.stringify(exposed?.offer ?? null);
+
+/** Addresses are not made for this RoutedIP, and it has been offered none. */
+export const awaitsOffer = ({ spec, exposed }: PoolContext): boolean => spec?.exposes?.group !== undefined && !exposed?.offer;
+
+/** Its address was taken from an IPGroup, as the class says. */
+export const isFromGroup = ({ spec }: PoolContext): boolean => spec?.exposes?.group !== undefined;
+
+/** Why the group gives nothing for the wish, when it does not. */
+export function groupRefusal({ group: name, address }: GroupWish, group: ParsedGroup | InvalidGroup | null): GroupRefusal {
+  if (group === null) return { reason: 'IPGroupNotFound', message: `there is no IPGroup ${name}` };
+  if (group.kind === 'Invalid') return { reason: 'IPGroupInvalid', message: `IPGroup ${name} is Invalid: ${group.message}` };
+  if (group.family !== 4) return { reason: 'IPGroupInvalid', message: `IPGroup ${name} is of IPv6, and a RoutedIP has an IPv4 address` };
+  if (address === null) return { reason: 'IPGroupExhausted', message: `IPGroup ${name} has no free address` };
+  return { reason: 'AddressUnavailable', message: `spec.routedIP ${address} ${unavailable(group, address)}` };
+}
+
+function unavailable(group: ParsedGroup, address: Address): string {
+  const at = located(address);
+  if (!contains(group, at)) return `is not of IPGroup ${group.name} (${group.segment})`;
+  return gives(group, at) ? `of IPGroup ${group.name} is somebody's: kubectl get ip shows whose` : `is excluded by IPGroup ${group.name}`;
+}
+
+/** Where IPGroups are not seen at all. */
+export const GROUPS_UNSEEN: GroupRefusal = {
+  reason: 'IPGroupNotFound',
+  message: 'no IPGroups are seen: their definitions are not installed, or the operator runs without the controller vip',
+};
