@@ -6,6 +6,16 @@ import { pathToFileURL } from 'node:url';
 import { ROOT } from '../tools/root.mjs';
 import { jobOf } from './apart.ts';
 
+/** Where modules stood in builds of before the rooms, by where they stand now. */
+const FORMER: Readonly<Record<string, string>> = {
+  'actors/controllers/chart-registry': 'actors/catalogue',
+  'actors/ports/settings': 'actors/settings',
+  'actors/runtime/charts': 'actors/charts',
+  'actors/runtime/step': 'actors/step',
+  'machines/model/matching': 'machines/match',
+  'machines/vip/ip-group': 'machines/segment',
+};
+
 const HERE = pathToFileURL(join(ROOT, '/')).href;
 const OPERATOR = /^((?:machines|actors|adapters|crds|composition|plugin)\/.*)\.ts$/;
 
@@ -16,8 +26,8 @@ registerHooks({
     const found = next(specifier, context);
     const module = found.url.startsWith(HERE) ? OPERATOR.exec(found.url.slice(HERE.length))?.[1] : undefined;
     if (module === undefined) return found;
-    const file = join(sources, `${module}.ts`);
-    if (!existsSync(file)) throw new Error(`it has no ${module}.ts`);
+    const file = [module, FORMER[module] ?? module].map((each) => join(sources, `${each}.ts`)).find(existsSync);
+    if (file === undefined) throw new Error(`it has no ${module}.ts`);
     return { ...found, url: pathToFileURL(file).href };
   },
 });

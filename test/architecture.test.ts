@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { architecturePage, importsDiagram } from '../tools/generate-architecture.ts';
 import { staleFiles } from '../tools/generated-files.ts';
 import { filesOf } from './support/files.ts';
+import { ROOMS } from './support/import-table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const sources = filesOf(ROOT)
@@ -34,6 +35,12 @@ describe('docs/architecture.md', () => {
     expect(folders.size).toBeGreaterThan(10);
     expect([...folders].filter((folder) => !page.includes(`\`${folder}/`))).toEqual([]);
   });
+
+  test('names every room', () => {
+    const rooms = Object.values(ROOMS).flatMap((each) => Object.keys(each).filter((room) => room !== '.'));
+    expect(rooms.length).toBeGreaterThan(15);
+    expect(rooms.filter((room) => !page.includes(`\`${room}/\``))).toEqual([]);
+  });
 });
 
 describe('the picture of the import table', () => {
@@ -44,7 +51,7 @@ describe('the picture of the import table', () => {
   test.each([
     ['plugin', 'adapters_memory', '  plugin --> adapters_memory'],
     ['actors', 'machines_machine_ts', '  actors --> machines_machine_ts'],
-    ['adapters_system', 'actors', '  adapters_system -->|"errors, ports"| actors'],
+    ['adapters_system', 'actors', '  adapters_system -->|"ports"| actors'],
     ['adapters_system', 'adapters_http', '  adapters_system --> adapters_http'],
     ['demo', 'tools', '  demo -->|"free-ports"| tools'],
     ['tools', 'machines_machine_ts', '  tools -->|"the diagram generator"| machines_machine_ts'],

@@ -192,7 +192,7 @@ describe('docs/conditions.md', () => {
   });
 
   test('has the texts of validation errors', () => {
-    const paths = ['validate', 'exposure', 'policy'].map((name) => `machines/${name}.ts`);
+    const paths = ['pool', 'routedip', 'class'].map((name) => `machines/spec/${name}.ts`);
     const texts = paths.flatMap((path) => [...read(path).matchAll(/refuse\(\s*(['`])(.*?)\1,?\s*\)/g)].map(([, , text]) => text ?? ''));
     expect(texts.length).toBeGreaterThan(18);
     const plain = (text: string): string => text.replace(/\$\{[^}]*\}.*$/, '').replace(/^"$/, '');

@@ -1,14 +1,64 @@
-import { join } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { importViolations, purityViolations } from './support/conventions.ts';
 import { filesOf } from './support/files.ts';
-import { ruleFor } from './support/import-table.ts';
+import { BACKWARD, ROOMS, ruleFor } from './support/import-table.ts';
 import { factsOf } from './support/source-facts.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const LINES = 400;
 
 const sources = filesOf(ROOT).filter(({ path }) => /\.(ts|mts|mjs|js)$/.test(path));
+
+/** Between rooms of the folder: file, what it imports, and the rooms of both. */
+function importsBetween(folder: string) {
+  const roomOf = (path: string): string =>
+    path.slice(folder.length + 1).includes('/') ? (path.slice(folder.length + 1).split('/')[0] ?? '.') : '.';
+  return sources
+    .filter(({ path }) => path.startsWith(`${folder}/`))
+    .flatMap(({ path, text }) => {
+      const imported = factsOf(text).imports.filter((specifier) => specifier.startsWith('.'));
+      return [...new Set(imported.map((specifier) => normalize(join(dirname(path), specifier))))].map((to) => ({ path, to }));
+    })
+    .filter(({ to }) => to.startsWith(`${folder}/`))
+    .map(({ path, to }) => ({ path, to, from: roomOf(path), into: roomOf(to) }))
+    .filter(({ from, into }) => from !== into);
+}
+
+describe.each(Object.entries(ROOMS))('the rooms of %s', (folder, rooms) => {
+  const all = importsBetween(folder);
+  const isBackward = ({ path, to }: { path: string; to: string }): boolean =>
+    BACKWARD.some(([file, imported]) => file === path && imported === to);
+
+  test('import only those that the table lets them', () => {
+    const wrong = all.filter((each) => !rooms[each.from]?.includes(each.into) && !isBackward(each));
+    expect(wrong.map(({ path, to, from, into }) => `${path} imports ${to}: ${folder}/${from} may not import ${folder}/${into}`)).toEqual(
+      [],
+    );
+  });
+
+  test('are imported by all that the table says', () => {
+    const said = Object.entries(rooms).flatMap(([from, allowed]) => allowed.map((into) => `${from} → ${into}`));
+    const used = new Set(all.filter((each) => !isBackward(each)).map(({ from, into }) => `${from} → ${into}`));
+    expect(said.filter((arrow) => !used.has(arrow))).toEqual([]);
+  });
+
+  test('stand in no circle but with what only brings them together', () => {
+    const order: string[] = [];
+    const names = Object.keys(rooms).filter((name) => name !== '.');
+    while (order.length < names.length) {
+      const next = names.find((name) => !order.includes(name) && rooms[name]?.every((each) => each === '.' || order.includes(each)));
+      if (next === undefined) break;
+      order.push(next);
+    }
+    expect(order.toSorted()).toEqual(names.toSorted());
+  });
+
+  test('have no import that runs backward but those that are named', () => {
+    const named = BACKWARD.filter(([file]) => file.startsWith(`${folder}/`));
+    expect(named.filter(([file, imported]) => !all.some(({ path, to }) => path === file && to === imported))).toEqual([]);
+  });
+});
 
 describe('the import table', () => {
   test('is checked on every folder that the architecture names, and sees their imports', () => {
@@ -25,15 +75,15 @@ describe('the import table', () => {
 
   // Each row is a file that must be refused: a rule that catches nothing would otherwise go unseen.
   test.each([
-    ['machines/address/address.machine.ts', "import { after } from '../actors/ports/records.ts'"],
+    ['machines/address/address.machine.ts', "import { after } from '../../actors/ports/records.ts'"],
     ['machines/address/address.machine.ts', "import { createHash } from 'node:crypto'"],
     ['machines/address/address.machine.ts', "import { createHash } from 'crypto'"],
     ['machines/address/address.machine.ts', "import parse from 'ipaddr.js'"],
     ['machines/pool/assignment.ts', "import { assign } from 'xstate'"],
     ['machines/pool/assignment.ts', "import { assign } from 'xstate/actions'"],
-    ['machines/pool/assignment.ts', "import type { IpMachine } from './ip.machine.ts'"],
+    ['machines/pool/assignment.ts', "import type { IpMachine } from '../address/address.machine.ts'"],
     ['machines/pool/assignment.ts', "import { isEqual } from 'lodash'"],
-    ['actors/runtime/cell.ts', "import { store } from '../adapters/redis/store.ts'"],
+    ['actors/runtime/cell.ts', "import { store } from '../../adapters/redis/store.ts'"],
     ['actors/runtime/cell.ts', "import type { Queue } from 'bullmq'"],
     ['actors/runtime/cell.ts', "type Queue = import('bullmq').Queue"],
     ['actors/jobs/assign.ts', "const { Redis } = await import('ioredis')"],
@@ -60,7 +110,7 @@ describe('the import table', () => {
     ['tools/generate-types.ts', "import { cell } from '../actors/runtime/cell.ts'"],
     ['tools/generate-types.ts', "import { createMachine } from 'xstate'"],
     ['tools/generate-diagram.ts', "import { cell } from '../actors/runtime/cell.ts'"],
-    ['tools/generate-architecture.ts', "import { importViolations } from './support/conventions.ts'"],
+    ['tools/generate-architecture.ts', "import { importViolations } from '../test/support/conventions.ts'"],
     ['dashboard/page.js', "import { elect } from '../machines/pool/assignment.ts'"],
     ['bin/routedip-operator.mjs', "import { main } from '../main.ts'"],
     ['test/e2e/run.ts', "import { main } from '../../main.ts'"],
@@ -68,7 +118,7 @@ describe('the import table', () => {
     ['test/e2e/run.ts', "import { registry } from '../../composition/providers.ts'"],
     ['bench/world.ts', "import { registry } from '../composition/providers.ts'"],
     ['adapters/cli/options.ts', "import { settingsOf } from '../../composition/settings.ts'"],
-    ['actors/leadership/leader.ts', "import { registry } from '../composition/providers.ts'"],
+    ['actors/leadership/leader.ts', "import { registry } from '../../composition/providers.ts'"],
     ['main.ts', "import { main } from './main.ts'"],
     ['composition/signals.ts', "import { main } from '../main.ts'"],
   ])('refuses in %s: %s', (path, text) => {

@@ -7,13 +7,7 @@ import {
   requestedAddress,
   UNAVAILABLE,
 } from '../../machines/migration/group-segment-mapping.ts';
-import type {
-  ClaimedService,
-  MigrationJobInput,
-  MigrationJobName,
-  MigrationJobOutput,
-  ReservedVirtualIP,
-} from '../../machines/migration/jobs.ts';
+import type { ClaimedService, MigrationJobInput, MigrationJobOutput, ReservedVirtualIP } from '../../machines/migration/jobs.ts';
 import { cloneOfVirtualIP } from '../../machines/migration/observe.ts';
 import { isOver, STATES } from '../../machines/migration/phase.ts';
 import { annotationsOf, cloneOf, driftOf, followed, isCloneOf } from '../../machines/migration/service-clone.ts';
@@ -24,19 +18,7 @@ import { Overtaken, ProviderError, VirtualIPNotFound } from '../ports/errors.ts'
 import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
 import type { Fence } from '../ports/provider.ts';
 import { done } from './job.ts';
-
-export interface MigrationJobContext<N extends MigrationJobName> {
-  readonly input: MigrationJobInput<N>;
-  readonly writer: MigrationWriter;
-  readonly fence: Fence;
-}
-
-/** One try. Throws ProviderError, whose message is what `status.message` says, Fenced or Unreachable. */
-export type MigrationJobBody<N extends MigrationJobName> = (
-  context: MigrationJobContext<N>,
-) => Promise<{ readonly kind: 'done'; readonly output: MigrationJobOutput<N> }>;
-
-export type MigrationJobBodies = { readonly [N in MigrationJobName]: MigrationJobBody<N> };
+import type { MigrationJobBodies, MigrationJobBody, MigrationJobContext } from './migration-job.ts';
 
 /** What fails in `act` is said in the words of the allocator that VirtualIPs come from: `<what>: <why>`. */
 async function saying<T>(what: string, act: () => Promise<T>): Promise<T> {

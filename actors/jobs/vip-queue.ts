@@ -6,7 +6,8 @@ import { Overtaken, Unreachable } from '../ports/errors.ts';
 import type { LegacyKinds, MigrationWriter } from '../ports/migration.ts';
 import type { Fence } from '../ports/provider.ts';
 import type { VipWriter } from '../ports/vip.ts';
-import { type MigrationJobBodies, migrationJobBodies, virtualIPOf } from './migration.ts';
+import { migrationJobBodies, virtualIPOf } from './migration.ts';
+import type { MigrationJobBodies } from './migration-job.ts';
 import { vipJobBodies } from './vip.ts';
 
 /** What the jobs of the queue `vip` are done with: the cluster alone. */

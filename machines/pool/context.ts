@@ -26,19 +26,8 @@ import { isPaused, type NotedMarks } from './annotations.ts';
 import { isUnderWay, type Member } from './assignment.ts';
 import { asBegun } from './creation.ts';
 import { type Binding, type Exposed, exposedBefore } from './exposed.ts';
+import type { GaveUp } from './gave-up.ts';
 import { awaitsOffer, isFromGroup } from './ip-group-offer.ts';
-
-export interface GaveUp {
-  readonly address: Address;
-  readonly providerID: ProviderID;
-  /** Ms since the epoch. */
-  readonly at: number;
-}
-
-const ROOM_LASTS_MS = 3_600_000;
-
-/** It was given up so recently that what comes after it may be its successor. */
-export const makesRoom = ({ at }: GaveUp, now: number): boolean => now - at < ROOM_LASTS_MS;
 
 /** What a pool remembers: the least that decides. */
 export interface PoolContext {

@@ -4,7 +4,8 @@ import { adopted, type Contest, rebasedContest, restsUntil, triedAgain } from '.
 import { adoptionOf, isWithheld } from './adoption.ts';
 import { isPaused } from './annotations.ts';
 import { type Grants, grants, type Member, standsOn } from './assignment.ts';
-import { entries, familyServed, lacks, makesRoom, type Next, next, type PoolContext, regionOf, tell, turnClaim } from './context.ts';
+import { entries, familyServed, lacks, type Next, next, type PoolContext, regionOf, tell, turnClaim } from './context.ts';
+import { makesRoom } from './gave-up.ts';
 import { noteBegun, wishesIn } from './move-requests.ts';
 import { isHeld, keeping } from './node-absence.ts';
 import { nodesFull } from './node-claim.ts';

@@ -13,7 +13,6 @@ import {
   entries,
   isPrimed,
   leavingNode,
-  makesRoom,
   type Next,
   NOT_ACQUIRING,
   type NodeBackOff,
@@ -25,6 +24,7 @@ import {
   wanted,
 } from './context.ts';
 import { asBegun, isGuess, settled, usedAgain } from './creation.ts';
+import { makesRoom } from './gave-up.ts';
 import { isFromGroup } from './ip-group-offer.ts';
 import { noteStood } from './node-absence.ts';
 import { tellParks } from './parking.ts';

@@ -5,9 +5,10 @@ import type { Candidate, ObservedAddress, ObservedNode, ProviderID } from '../mo
 import { refusedNow } from '../spec/operator-credentials.ts';
 import { type CheckedSpec, checkPoolSpec, type PoolSpec } from '../spec/pool.ts';
 import { isPaused, observeMarks } from './annotations.ts';
-import { familyServed, type GaveUp, lacks, listed, type Next, next, type PoolContext, queryIn, type Room, wanted } from './context.ts';
+import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, type Room, wanted } from './context.ts';
 import { begunBy, isUnderWay } from './creation.ts';
 import { standings } from './eligibility.ts';
+import type { GaveUp } from './gave-up.ts';
 import { forgetRefusals, retired, staff } from './members.ts';
 import { observeAbsences, tellMembers } from './node-absence.ts';
 import { hasBegun } from './quota.ts';

@@ -1,0 +1,16 @@
+import type { MigrationJobInput, MigrationJobName, MigrationJobOutput } from '../../machines/migration/jobs.ts';
+import type { MigrationWriter } from '../ports/migration.ts';
+import type { Fence } from '../ports/provider.ts';
+
+export interface MigrationJobContext<N extends MigrationJobName> {
+  readonly input: MigrationJobInput<N>;
+  readonly writer: MigrationWriter;
+  readonly fence: Fence;
+}
+
+/** One try. Throws ProviderError, whose message is what `status.message` says, Fenced or Unreachable. */
+export type MigrationJobBody<N extends MigrationJobName> = (
+  context: MigrationJobContext<N>,
+) => Promise<{ readonly kind: 'done'; readonly output: MigrationJobOutput<N> }>;
+
+export type MigrationJobBodies = { readonly [N in MigrationJobName]: MigrationJobBody<N> };

@@ -1,0 +1,14 @@
+import type { Address, ProviderID } from '../model/types.ts';
+
+/** An address that a pool gave up where it stood. */
+export interface GaveUp {
+  readonly address: Address;
+  readonly providerID: ProviderID;
+  /** Ms since the epoch. */
+  readonly at: number;
+}
+
+const ROOM_LASTS_MS = 3_600_000;
+
+/** It was given up so recently that what comes after it may be its successor. */
+export const makesRoom = ({ at }: GaveUp, now: number): boolean => now - at < ROOM_LASTS_MS;
