@@ -43,7 +43,7 @@ describe('docs/states.md', () => {
 
   test('shows every chart in machines/', async () => {
     const drawn = charts().map(({ file }) => file);
-    const files = readdirSync(MACHINES).filter((name) => name.endsWith('.machine.ts'));
+    const files = readdirSync(MACHINES, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.machine.ts'));
     expect(files.length).toBeGreaterThan(1);
     for (const name of files) {
       const module: Record<string, unknown> = await import(join(MACHINES, name));

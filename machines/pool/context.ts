@@ -92,7 +92,7 @@ export interface PoolContext {
   readonly deleted: boolean;
   /** Addresses that went from the pool, the last of them, and those that it had when it was deleted: then no node is to bear them as its annotation. */
   readonly left: readonly Address[];
-  /** Addresses of its own that it gave up a short while ago where they stood, while others waited for a node: these may need the room. Absent for none. */
+  /** Addresses of its own that it gave up a short while ago where they stood, while no other node was spare: what comes after them may need the room. Absent for none. */
   readonly gaveUp?: readonly GaveUp[];
   /** Creation of the object, ms since the epoch. */
   readonly since: number;

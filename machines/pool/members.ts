@@ -231,16 +231,19 @@ export function onGone(former: PoolContext, { address, epoch, at }: Gone): Next 
   return staff(freeNode(gone, member.node, null));
 }
 
-/** Another one waits for a node. What was never its own somebody may need where it is. */
-function givenUp(
-  { gaveUp = [], members, deleted }: PoolContext,
-  address: Address,
-  { node, holder, adopts }: Member,
-  at: number,
-): Pick<PoolContext, 'gaveUp'> {
+/** Besides that machine there is one that holds nothing, and no address waits for it. */
+function hasSpareNode({ candidates, occupied, members }: PoolContext, machine: ProviderID): boolean {
+  const others = Object.values(members).filter(({ retiring }) => !retiring);
+  const held = new Set([machine, ...occupied, ...others.flatMap(({ node }) => node?.providerID ?? [])]);
+  const free = candidates.filter(({ providerID }) => !held.has(providerID));
+  return free.length > others.filter(({ node }) => node === null).length;
+}
+
+/** What was never its own somebody may need where it is; and nobody needs its room while another node is spare. */
+function givenUp(context: PoolContext, address: Address, { node, holder, adopts }: Member, at: number): Pick<PoolContext, 'gaveUp'> {
+  const { gaveUp = [], deleted } = context;
   const providerID = node?.providerID ?? holder;
-  const isNeeded = Object.values(members).some((other) => other.node === null && !other.retiring);
-  const stays = providerID !== null && adopts === undefined && isNeeded && !deleted;
+  const stays = providerID !== null && adopts === undefined && !deleted && !hasSpareNode(context, providerID);
   if (!stays && gaveUp.length === 0) return {};
   const others = gaveUp.filter((each) => each.address !== address && makesRoom(each, at));
   return { gaveUp: stays ? [...others.slice(1 - LEFT), { address, providerID, at }] : others };

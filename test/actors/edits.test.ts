@@ -73,9 +73,9 @@ describe('an edit of a pool', () => {
       'unassignRoutedIP ok',
       'assignRoutedIP ok',
     ]);
-    expect(world.cluster.projections.flatMap(({ events }) => events.map(({ message }) => message))).toContain(
-      `${A} was taken off a for ${B}: no object lists it any more`,
-    );
+    expect(world.cluster.announced.map(({ event }) => event.message)).toEqual([
+      `${A} leaves a to make room for ${B}: no object lists it any more`,
+    ]);
   });
 
   test('that replaces an address while a node is spare leaves the old one where it is', async ({ open }) => {
