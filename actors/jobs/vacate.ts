@@ -58,7 +58,7 @@ async function announce(context: JobContext<'assign'>, address: Address): Promis
 
 async function ownerOf({ makesRoom, input }: JobContext<'assign'>, address: Address): Promise<ObjectRef> {
   const owner = await makesRoom?.(input.address, address);
-  if (!owner) throw new ProviderError('NodeInUse', `somebody wants it there again, or ${input.address} nowhere`);
+  if (!owner) throw new ProviderError('NodeInUse', `another object wants it again, or nobody wants ${input.address} any longer`);
   return owner;
 }
 

@@ -40,7 +40,7 @@ export interface WorkerPorts {
   /** Resolves once statuses say of the actor what its record says. Asked for before an assign and before something is opened in a firewall, while records are fleeting; they never are, when absent.
    *  @throws Unreachable; ProviderError when nobody needs what is to be opened; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
-  /** Addresses that objects other than that of the actor, or any for null, list, ask for or have got, as watches show them; none, when absent. */
+  /** Addresses that objects other than that of the actor list, ask for or have got, as watches show them; none, when absent. */
   readonly namedBeside?: (actor: string) => Promise<ReadonlySet<string>>;
   /** The object of that actor, if it wants `wanted` served still, and nobody wants `given`; else null. */
   readonly makesRoom?: (actor: string, wanted: Address, given: Address) => Promise<ObjectRef | null>;

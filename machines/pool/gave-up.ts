@@ -10,5 +10,5 @@ export interface GaveUp {
 
 const ROOM_LASTS_MS = 3_600_000;
 
-/** It was given up so recently that what comes after it may be its successor. */
-export const makesRoom = ({ at }: GaveUp, now: number): boolean => now - at < ROOM_LASTS_MS;
+/** What comes after it may be its successor. */
+export const isRecent = ({ at }: GaveUp, now: number): boolean => now - at < ROOM_LASTS_MS;

@@ -5,7 +5,7 @@ import { adoptionOf, isWithheld } from './adoption.ts';
 import { isPaused } from './annotations.ts';
 import { type Grants, grants, type Member, standsOn } from './assignment.ts';
 import { entries, familyServed, lacks, type Next, next, type PoolContext, regionOf, tell, turnClaim } from './context.ts';
-import { makesRoom } from './gave-up.ts';
+import { isRecent } from './gave-up.ts';
 import { noteBegun, wishesIn } from './move-requests.ts';
 import { isHeld, keeping } from './node-absence.ts';
 import { nodesFull } from './node-claim.ts';
@@ -141,7 +141,7 @@ function mayVacate(context: PoolContext, machine: ProviderID, at: number): reado
   const { spec, gaveUp = [], members, created } = context;
   if (spec?.exposes?.subject) return [];
   const comesBack = (address: Address): boolean => lacks(context) && created.includes(address);
-  const there = gaveUp.filter((each) => each.providerID === machine && makesRoom(each, at));
+  const there = gaveUp.filter((each) => each.providerID === machine && isRecent(each, at));
   return there.flatMap(({ address }) => (members[address] === undefined && !comesBack(address) ? address : []));
 }
 

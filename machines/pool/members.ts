@@ -24,7 +24,7 @@ import {
   wanted,
 } from './context.ts';
 import { asBegun, isGuess, settled, usedAgain } from './creation.ts';
-import { makesRoom } from './gave-up.ts';
+import { isRecent } from './gave-up.ts';
 import { isFromGroup } from './ip-group-offer.ts';
 import { noteStood } from './node-absence.ts';
 import { tellParks } from './parking.ts';
@@ -245,7 +245,7 @@ function givenUp(context: PoolContext, address: Address, { node, holder, adopts 
   const providerID = node?.providerID ?? holder;
   const stays = providerID !== null && adopts === undefined && !deleted && !hasSpareNode(context, providerID);
   if (!stays && gaveUp.length === 0) return {};
-  const others = gaveUp.filter((each) => each.address !== address && makesRoom(each, at));
+  const others = gaveUp.filter((each) => each.address !== address && isRecent(each, at));
   return { gaveUp: stays ? [...others.slice(1 - LEFT), { address, providerID, at }] : others };
 }
 
