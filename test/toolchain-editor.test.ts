@@ -22,7 +22,7 @@ describe('.editorconfig', () => {
   });
 
   test('is what the files are', () => {
-    const copied = /^(crds\/samples|test\/e2e\/published|test\/recorded-exchanges)\//;
+    const copied = /^(crds\/samples|test\/scenarios\/published|test\/recorded-exchanges)\//;
     const files = filesOf(ROOT).filter(({ path, text }) => !copied.test(path) && text !== '' && !path.endsWith('.tsv'));
     expect(files.length).toBeGreaterThan(1000);
     const wrong = files.flatMap(({ path, text }) => [
