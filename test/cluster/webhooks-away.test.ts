@@ -63,7 +63,11 @@ async function webhook(
   const body = { metadata: { name: NAME }, webhooks: [hook] };
   const asked = async (): Promise<number> => {
     const labels = { metadata: { labels: { probed: `${Date.now()}` } } };
-    return (await cluster.send(`${probe}?dryRun=All&timeout=2s`, { method: 'PATCH', body: labels })).status;
+    return cluster.send(`${probe}?dryRun=All&timeout=2s`, { method: 'PATCH', body: labels }).then(
+      ({ status }) => status,
+      // When time is up while the API server begins to answer 504, it aborts the connection instead.
+      (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' ? 504 : Promise.reject(error)),
+    );
   };
   expect((await cluster.send(WEBHOOKS, { method: 'POST', body })).status).toBe(201);
   let isThere = true;
