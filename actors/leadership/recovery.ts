@@ -179,6 +179,7 @@ async function replace(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>
     claims: { take: [], free: [] },
     seen: {},
     journal: [],
+    overwrites: true,
   };
   const saved = await store.save(write);
   if (saved.kind !== 'saved') throw new Unreachable(`${cell} could not be written again: ${saved.kind}`);

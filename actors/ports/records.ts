@@ -100,6 +100,8 @@ export interface CellWrite {
   /** Last handled send per sending actor; null for one of which no send can come again. */
   readonly seen: Readonly<Record<ActorId, string | null>>;
   readonly journal: readonly JournalEntry[];
+  /** It is written also where another server of the store has opened the term: a new leader makes that one complete. */
+  readonly overwrites?: boolean;
 }
 
 /** One transition, for people: kept in a capped list per cell. */
@@ -121,7 +123,7 @@ export type SaveResult =
   | { readonly kind: 'saved' }
   /** Another process wrote since, or leads with a higher term. This process must load again. */
   | { readonly kind: 'stale'; readonly what: 'version' | 'term' }
-  /** The store was emptied, replaced or went back in time: what was acknowledged to us is not there. */
+  /** The store was emptied, went back in time, or is another server than the one that opened the term: what was acknowledged to us may not be there. */
   | { readonly kind: 'lost' }
   /** Nothing was written: these nodes are taken. */
   | { readonly kind: 'claimsFull'; readonly nodes: readonly string[] };

@@ -1,5 +1,5 @@
 import { Unreachable } from '../../actors/ports/errors.ts';
-import type { RecordStore, StoreFault } from '../../actors/ports/records.ts';
+import type { RecordStore, SaveResult, StoreFault } from '../../actors/ports/records.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import { type CellData, cellOf, claimsOf, copyOf, type StoreData, saveInto } from './store-data.ts';
 
@@ -124,7 +124,8 @@ const recordStore = (call: CallStore, server: Server, { journalLength = 200, fle
     }),
   save: (write) =>
     call((data) => {
-      const result = saveInto(data, write, journalLength);
+      const isElsewhere = data.term === write.term && data.openedBy !== server.runs && !write.overwrites;
+      const result: SaveResult = isElsewhere ? { kind: 'lost' } : saveInto(data, write, journalLength);
       if (server.repliesToLose === 0) return result;
       server.repliesToLose -= 1;
       throw new Unreachable(`memory store: the reply to the save of ${write.cell} is lost`);

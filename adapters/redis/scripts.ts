@@ -9,6 +9,11 @@ local function runId()
   local info = redis.call('INFO', 'server')
   return string.match(info, 'run_id:(%w+)') or 'process ' .. (string.match(info, 'process_id:(%w+)') or 'unknown')
 end
+-- A program of before writes the term alone: then nobody knows.
+local function isOpenElsewhere(term, opened)
+  local openTerm, server = string.match(opened or '', '^(%d+) (.+)$')
+  return openTerm ~= nil and openTerm == term and server ~= runId()
+end
 `;
 
 /** Whether a key has a value of another type than `command` is for: it is nobody's who writes here, and in everybody's way. */
@@ -39,13 +44,13 @@ return 1
 
 /** One write of one cell, all or nothing: looks first, changes after nothing can refuse any more. What others have put in the place of something is removed, and counts as lost.
  *  KEYS meta, cells, records, heads, outbox, seen, journal, then the claims of each provider.
- *  ARGV term, cell, length of the journal, then seven lists, each with its length in front:
+ *  ARGV term, cell, length of the journal, 1 to overwrite what another server has kept, then seven lists, each with its length in front:
  *  records (actor, expected version, version, waiting, record; version 0 deletes), commands to add (id, command), commands to clear (id),
  *  sends (sender, id; no id forgets the sender), journal entries, claims to free (key, node, owner), claims to take (key, node, owner, limit).
  *  A head is "<version> <waiting>", so that neither the version check nor the fence reads the record itself. */
-export const SAVE = lua(`${FOREIGN}
+export const SAVE = lua(`${RUN_ID}${FOREIGN}
 local meta, cells, records, heads, outbox, seen, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local at = 3
+local at = 4
 local function list(width)
   at = at + 1
   local first, count = at + 1, tonumber(ARGV[at])
@@ -70,6 +75,7 @@ local term = termIn(meta)
 -- A term or a version below ours can only be that of a server that went back in time: whoever writes after us raises both.
 if not term or term < tonumber(ARGV[1]) then return {'lost'} end
 if term ~= tonumber(ARGV[1]) then return {'staleTerm'} end
+if ARGV[4] ~= '1' and isOpenElsewhere(ARGV[1], redis.call('HGET', meta, 'opened')) then return {'lost'} end
 local counter = redis.call('HGET', cells, ARGV[2])
 -- Without it nobody would find the cell: what is left of it is nothing that was written by who writes now.
 if not counter or not string.match(counter, '^%d+$') then
@@ -173,9 +179,7 @@ return 1
 /** KEYS meta, heads. ARGV actor. The open term, the actor's head, and 1 when another server than this one has opened the term. */
 export const FENCE = lua(`${RUN_ID}
 local meta = redis.call('HMGET', KEYS[1], 'term', 'opened')
-local term, server = string.match(meta[2] or '', '^(%d+) (.+)$')
-local isElsewhere = term == meta[1] and server ~= runId()
-return {meta[1], redis.call('HGET', KEYS[2], ARGV[1]), isElsewhere and 1 or 0}
+return {meta[1], redis.call('HGET', KEYS[2], ARGV[1]), isOpenElsewhere(meta[1], meta[2]) and 1 or 0}
 `);
 
 /** What is no figure of ours, or can be none, is as if it were not there: it would keep the budget shut. */

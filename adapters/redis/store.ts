@@ -95,6 +95,7 @@ const saveArgs = (write: CellWrite, providers: readonly string[], journalLength:
     write.term,
     write.cell,
     journalLength,
+    write.overwrites ? 1 : 0,
     ...listOf(write.records, ({ actor, expected, record }) =>
       record === null
         ? [actor, expected, 0, '', '']

@@ -116,6 +116,10 @@ test('what was decided on one server is not sent from the replica of it that was
   expect((await promoted.store.state()).term).toBe(3);
   expect(await work(replica, (ran) => ran.length > 0)).toEqual({ ran: ['fenced'], sent: [] });
 
+  // Nor is anything decided there by whoever leads still: what it lacks may hold the same node.
+  const next = { ...record, version: 2 };
+  expect(await promoted.store.save({ ...write, records: [{ actor: ACTOR, expected: 1, record: next }] })).toEqual({ kind: 'lost' });
+
   // It is the only thing that keeps it from being sent.
   expect((await work(master, (ran) => ran.length > 0)).sent).toEqual(['assignRoutedIP']);
 

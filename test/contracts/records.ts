@@ -91,6 +91,18 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
         expect((await another.fence(CELL, IP, 'assign')).isElsewhere).toBe(false);
       });
 
+      test('writes nothing on another server than the one that opened it, but for whoever makes that one complete', async () => {
+        await saved(change(IP, 0));
+        await world.restart();
+        const another = world.another();
+        expect(await another.save(change(IP, 1))).toEqual({ kind: 'lost' });
+        expect((await another.load(CELL))?.records[IP]?.version).toBe(1);
+        expect(await another.save(change(IP, 1, { overwrites: true }))).toEqual({ kind: 'saved' });
+        expect(await another.save(change(IP, 2))).toEqual({ kind: 'lost' });
+        expect(await another.openTerm(2)).toBe(true);
+        expect(await another.save(change(IP, 2, { term: 2 }))).toEqual({ kind: 'saved' });
+      });
+
       test('that is over writes nothing', async () => {
         await saved(change(IP, 0));
         expect(await world.another().openTerm(2)).toBe(true);
@@ -293,6 +305,7 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
         const after = await store.state();
         expect(after.runId).not.toBe(before.runId);
         expect(after.term).toBe(1);
+        expect(await store.openTerm(1)).toBe(true);
         await saved(change(IP, 1));
       });
     });
@@ -315,6 +328,7 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
       await Promise.all(Object.entries(calls).map(([method, call]) => expect(call(), method).rejects.toBeInstanceOf(Unreachable)));
       await world.comeBack();
       await expect.poll(() => store.state().catch(() => null)).not.toBeNull();
+      expect(await store.openTerm(1)).toBe(true);
       await saved(change(IP, 1));
     });
   });

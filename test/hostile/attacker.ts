@@ -5,6 +5,7 @@ import type { AddressContext } from '../../machines/address/context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { firewallOf } from '../../machines/model/firewall-id.ts';
 import type { ActorId, Address, Port, ProviderID } from '../../machines/model/types.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import { boundAddress } from '../../machines/status/restore-routedip.ts';
 import { CLASS_NAME, service, servicePort } from '../actors/routed-world.ts';
 import { ADDRESSES, type Domain, index, NODES, of, type Played, type Stage, type Violation } from '../simulation/domain.ts';
@@ -325,7 +326,20 @@ export class PlayedAttacker implements Played<AttackHappening> {
     const own = bound ?? routedIP;
     const { createdAt, deleting } = object;
     const account = this.#accountOf(ref);
-    return [{ ref, createdAt, deleting, addresses: [...ips, ...(own ? [own] : [])], ...(bound && { bound }), ...(account && { account }) }];
+    const addresses = [...new Set([...ips, ...(own ? [own] : []), ...this.#kept(ref)])];
+    return [{ ref, createdAt, deleting, addresses, ...(bound && { bound }), ...(account && { account }) }];
+  }
+
+  /** What serves he keeps while he is paused, and until what he names instead serves. */
+  #kept(ref: ObjectRef): readonly Address[] {
+    const { records } = this.#stage.world.invariants;
+    const cell: ActorId = `rip/${ref.namespace}/${ref.name}`;
+    const led = records.get(cell)?.snapshot.context as PoolContext | undefined;
+    if (ref.kind !== 'RoutedIP' || led?.ref.uid !== ref.uid) return [];
+    return [...records].flatMap(([actor, { snapshot }]) => {
+      const { address, assigned, retiring } = snapshot.context as unknown as AddressContext;
+      return actor.startsWith(`${cell}/ip/`) && assigned && retiring === null ? [address] : [];
+    });
   }
 
   /** His Secrets are of other accounts. */

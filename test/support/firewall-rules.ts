@@ -305,7 +305,7 @@ export class FirewallRules {
     const foreign = this.#isExclusive(firewall) ? [] : present.filter((item) => !added.has(item) && !unknown?.has(item));
     if (foreign.length > 0) this.#note('removes only what it added', `${foreign.join(', ')} of ${firewall} was there before`);
     for (const [actor, served] of this.#served) {
-      if (served.firewall !== firewall) continue;
+      if (served.firewall !== firewall || !this.#isOn(actor, served.node)) continue;
       // Where none of its ports is open, since there was no room for them, it does not need the node either.
       const needed = served.ports.some((port) => this.#has(firewall, port)) ? [...served.ports, served.node.providerID] : [];
       const lost = needed.filter((item) => present.includes(item));
@@ -314,6 +314,11 @@ export class FirewallRules {
     const answer = arrive();
     for (const item of present) for (const each of [added, unknown]) each?.delete(item);
     return answer;
+  }
+
+  /** Somebody may have deleted it, or taken it off. */
+  #isOn(actor: ActorId, { providerID }: Served['node']): boolean {
+    return this.#world.provider.cloud.addresses().some((each) => actor.endsWith(`/ip/${each.address}`) && each.providerID === providerID);
   }
 
   /** What was seen may be behind what is stored, when the reply to a write was lost: what is stored counts. */

@@ -227,6 +227,7 @@ export class RoutedRules {
     cloud.delete = (address) => {
       remove.call(cloud, address);
       this.#deleted.add(address);
+      this.#noteLeft(address);
     };
   }
 
@@ -239,6 +240,16 @@ export class RoutedRules {
       if (made.size > 1) this.#note('one address for each', `${address} is address number ${made.size} that was made for ${cellOf(ref)}`);
       if (this.#world.cluster.pool(ref) && !this.#isGuarded(ref))
         this.#note('guarded before anything is done for it', `${address} was made for ${cellOf(ref)}`);
+    }
+  }
+
+  /** Deleted since another one was named instead: one may be made again once none is named any more. */
+  #noteLeft(address: Address): void {
+    this.#refresh();
+    for (const { uid } of this.#madeFor.get(address) ?? []) {
+      const owner = [...this.#objects.values()].find(({ ref }) => ref.uid === uid);
+      const { routedIP: named } = owner ? fieldsOf(owner.spec) : {};
+      if (named !== undefined && named !== address) this.#made.get(uid)?.delete(address);
     }
   }
 
