@@ -6,7 +6,7 @@ import { LongestFirst } from './tools/longest-first.ts';
 const RIGHTS = 'test/cluster/least-privilege.test.ts';
 
 /** What replaces modules, or looks at the process that it runs in: in a process of its own. */
-const ALONE = ['test/actors/{away,crash}-mutations.test.ts', 'test/adapters/kubernetes-vip-source.test.ts'];
+const ALONE = ['test/actors/{outage,crash}/mutations.test.ts', 'test/adapters/kubernetes/source/vip-source.test.ts'];
 
 const group = (name: string, order: number, include: string[], exclude: string[], { maxWorkers = 2, isolate = true } = {}) => ({
   extends: true as const,

@@ -30,11 +30,11 @@ describe('docs/your-first-change.md', () => {
 
   test('names tests by what they are called', () => {
     const named = [
-      ['test/machines/ip.test.ts', 'an address that a list shows elsewhere'],
-      ['test/machines/ip.test.ts', 'stays when the read shows it in its place, or fails'],
+      ['test/machines/address/address.test.ts', 'an address that a list shows elsewhere'],
+      ['test/machines/address/address.test.ts', 'stays when the read shows it in its place, or fails'],
       ['test/diagram.test.ts', 'is what the charts say today'],
-      ['test/machines/ip-invariants.ts', 'a wait has an end, and a timer for it'],
-      ['test/machines/ip.chart.test.ts', 'a restart goes on there: '],
+      ['test/machines/address/invariants.ts', 'a wait has an end, and a timer for it'],
+      ['test/machines/address/address.chart.test.ts', 'a restart goes on there: '],
       ['test/histories/recorded.test.ts', 'are of every chart, and of every state in which one of them rests'],
       ['test/histories/recorded.test.ts', 'what is stored means today what it meant'],
     ] as const;

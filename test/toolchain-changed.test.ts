@@ -20,7 +20,7 @@ describe('npm test -- --changed', () => {
     ['the test that starts a program of tools/', 'tools/setup.mjs', 'test/toolchain-setup.test.ts'],
     ['the same, when something changes that the program imports', 'tools/redis.mjs', 'test/toolchain-setup.test.ts'],
     ['the test that starts the demo, when the story changes', 'demo/story.ts', 'test/demo/demo.test.ts'],
-    ['the test that starts a file beside it', 'test/adapters/bullmq-fatal-worker.ts', 'test/adapters/bullmq-fatal.test.ts'],
+    ['the test that starts a file beside it', 'test/adapters/bullmq/fatal-worker.ts', 'test/adapters/bullmq/fatal.test.ts'],
     ['what looks at every file of the project', 'SECURITY.md', 'test/support/files.ts'],
   ])('reaches %s', (_, changed, expected) => {
     expect(sources.some(({ path }) => path === expected)).toBe(true);

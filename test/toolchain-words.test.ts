@@ -123,6 +123,6 @@ test.each([
   'the log has `an outcome is not told`',
   '```\nit is to be\n```',
   '[why](adr/0028-whoever-has-it-keeps-it.md)',
-  '| x | `test/actors/edits.test.ts`: moves what does not match any more |',
+  '| x | `test/actors/pool/edits.test.ts`: moves what does not match any more |',
   'forbear, recommended, anywhere',
 ])('finds no phrase in: %s', (text) => expect(riddlesIn({ path: 'docs/notes.md', text })).toEqual([]));

@@ -7,7 +7,7 @@ import { createCloudflareProvider } from '../../adapters/cloudflare/provider.ts'
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
 import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
-import { recordingBudget, recordingLog, secret } from './digitalocean-support.ts';
+import { recordingBudget, recordingLog, secret } from './digitalocean/support.ts';
 
 const read: Call = { purpose: 'verify' };
 const ADDRESS = '203.0.113.7' as Address;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Budget } from '../../actors/ports/budget.ts';
 import type { Prepaid } from '../../actors/ports/provider.ts';
 import { pay } from '../../adapters/http/verbs.ts';
-import { recordingBudget } from './digitalocean-support.ts';
+import { recordingBudget } from './digitalocean/support.ts';
 
 test('a job pays at once for what it could call before it was cut short, and for one call more', async () => {
   const payments: (readonly unknown[])[] = [];

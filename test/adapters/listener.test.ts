@@ -11,7 +11,7 @@ import { accessTo } from '../../adapters/telemetry/access.ts';
 import { startTelemetryServer } from '../../adapters/telemetry/server.ts';
 import { GARBAGE } from '../fuzz/named.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { recordedLog } from './kubernetes-support.ts';
+import { recordedLog } from './kubernetes/support.ts';
 
 const BIND = { host: '127.0.0.1', port: 0 };
 const PAGE = new URL('../../dashboard/', import.meta.url);

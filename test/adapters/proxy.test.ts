@@ -11,8 +11,8 @@ import { proxyFor } from '../../adapters/http/proxy.ts';
 import type { Address, ProviderID } from '../../machines/model/types.ts';
 import { kubeconfigText } from '../../simulator/kubernetes/kubeconfig.ts';
 import { failure } from '../contracts/provider-harness.ts';
-import { recordingBudget, recordingLog, secret } from './digitalocean-support.ts';
-import { connected } from './kubernetes-support.ts';
+import { recordingBudget, recordingLog, secret } from './digitalocean/support.ts';
+import { connected } from './kubernetes/support.ts';
 
 const ADDRESS = '203.0.113.7' as Address;
 const NODE = 'digitalocean://1' as ProviderID;

@@ -5,7 +5,7 @@ import type { Recording } from '../../adapters/digitalocean/probe/recording.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
 import { playedBy, Replaying, troubleOf } from '../support/replaying.ts';
 import { serving } from '../support/serving.ts';
-import { recordingBudget, recordingLog, secret } from './digitalocean-support.ts';
+import { recordingBudget, recordingLog, secret } from './digitalocean/support.ts';
 
 const FOLDER = join(import.meta.dirname, '../recorded-exchanges');
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));

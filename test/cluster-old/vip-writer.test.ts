@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { connectionOf, type KubeClient, kubeClient } from '../../simulator/kubernetes/client.ts';
-import { connected } from '../adapters/kubernetes-support.ts';
+import { connected } from '../adapters/kubernetes/support.ts';
 import { kubernetesVips } from '../contracts/vip-kubernetes.ts';
 import { vipWriterContract } from '../contracts/vip-writer.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';

@@ -8,7 +8,7 @@ import type { Connection } from '../../adapters/kubernetes/client/connection.ts'
 import { kubernetesJobDriver } from '../../adapters/kubernetes/jobs/driver.ts';
 import { jobName } from '../../adapters/kubernetes/jobs/names.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import { firewallRequestOf, jobSpec, NO_SECRETS, openFence, requestOf, templatesOf } from '../adapters/kubernetes-jobs-support.ts';
+import { firewallRequestOf, jobSpec, NO_SECRETS, openFence, requestOf, templatesOf } from '../adapters/kubernetes/jobs/support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, createNamespace, installCrds, installRoles } from '../support/kube-apply.ts';
 import { connectBy } from '../support/kube-connection.ts';

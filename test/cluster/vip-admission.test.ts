@@ -14,7 +14,7 @@ import { certificateSecret, webhookConfiguration } from '../../adapters/kubernet
 import { systemClock } from '../../adapters/system/clock.ts';
 import { admitIP, admitVirtualIP } from '../../machines/migration/admission.ts';
 import { freePort } from '../../tools/free-ports.mjs';
-import { recordedLog } from '../adapters/kubernetes-support.ts';
+import { recordedLog } from '../adapters/kubernetes/support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, installRoles, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
 import { OPERATOR_IDENTITY } from '../support/kube-connection.ts';

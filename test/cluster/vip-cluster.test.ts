@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectionOf, type KubeClient, kubeClient } from '../../simulator/kubernetes/client.ts';
-import { connected } from '../adapters/kubernetes-support.ts';
+import { connected } from '../adapters/kubernetes/support.ts';
 import { groupAddressesContract } from '../contracts/vip-groups.ts';
 import type { VipHarness } from '../contracts/vip-harness.ts';
 import { kubernetesVips } from '../contracts/vip-kubernetes.ts';

@@ -1,6 +1,6 @@
 import { virtualIPIn } from '../../adapters/kubernetes/client/migration-objects.ts';
 import { KubernetesMigrationWriter } from '../../adapters/kubernetes/writer/migration-writer.ts';
-import { connected, simulated } from '../adapters/kubernetes-support.ts';
+import { connected, simulated } from '../adapters/kubernetes/support.ts';
 import { type MigrationHarness, migrationWriterContract } from './migration-writer.ts';
 
 const PAAS = 'paas.org/v1';

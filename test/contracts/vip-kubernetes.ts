@@ -7,7 +7,7 @@ import { systemClock } from '../../adapters/system/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ClientRef, KubeClient } from '../../simulator/kubernetes/client.ts';
 import { at, type Json, type JsonObject, type KubeObject } from '../../simulator/kubernetes/objects.ts';
-import { QUICK, recordedLog } from '../adapters/kubernetes-support.ts';
+import { QUICK, recordedLog } from '../adapters/kubernetes/support.ts';
 import type { VipHarness } from './vip-harness.ts';
 
 const CRDS = join(import.meta.dirname, '../../crds');

@@ -1,6 +1,6 @@
 import { describe, onTestFinished } from 'vitest';
 import { connectionOf, kubeClient } from '../../simulator/kubernetes/client.ts';
-import { connected, simulated } from '../adapters/kubernetes-support.ts';
+import { connected, simulated } from '../adapters/kubernetes/support.ts';
 import { groupAddressesContract } from './vip-groups.ts';
 import type { VipHarness } from './vip-harness.ts';
 import { kubernetesVips, VIP_CRDS } from './vip-kubernetes.ts';

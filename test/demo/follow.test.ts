@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { follow } from '../../demo/follow.ts';
-import { simulated } from '../adapters/kubernetes-support.ts';
+import { simulated } from '../adapters/kubernetes/support.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const NONE = 'no IP could be allocated';

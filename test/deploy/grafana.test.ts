@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { busyReplica } from '../adapters/telemetry-busy.ts';
-import { metricsOf } from '../adapters/telemetry-scrape.ts';
+import { busyReplica } from '../adapters/telemetry/busy.ts';
+import { metricsOf } from '../adapters/telemetry/scrape.ts';
 import { dashboard, type Panel } from './dashboard.ts';
 import { misnamed, type Scrape } from './query-names.ts';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { documentedSeries } from '../adapters/telemetry-page.ts';
-import { labelsOf, metricsOf, type Sample, type ScrapedMetric } from '../adapters/telemetry-scrape.ts';
+import { documentedSeries } from '../adapters/telemetry/page.ts';
+import { labelsOf, metricsOf, type Sample, type ScrapedMetric } from '../adapters/telemetry/scrape.ts';
 import { openStage, type Stage } from '../e2e/stage.ts';
 import { openTarget, type Target } from '../e2e/target.ts';
 import { digitalOceanZone } from '../e2e/zones.ts';

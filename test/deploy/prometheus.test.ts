@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { busyReplica } from '../adapters/telemetry-busy.ts';
-import { metricsOf } from '../adapters/telemetry-scrape.ts';
+import { busyReplica } from '../adapters/telemetry/busy.ts';
+import { metricsOf } from '../adapters/telemetry/scrape.ts';
 import { anchorsOf } from '../support/markdown.ts';
 import { misnamed, type Scrape } from './query-names.ts';
 

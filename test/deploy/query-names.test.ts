@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { metricsOf } from '../adapters/telemetry-scrape.ts';
+import { metricsOf } from '../adapters/telemetry/scrape.ts';
 import { misnamed } from './query-names.ts';
 
 const SCRAPE = metricsOf(`# TYPE routedip_up_total counter

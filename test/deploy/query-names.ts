@@ -1,4 +1,4 @@
-import type { metricsOf, ScrapedMetric } from '../adapters/telemetry-scrape.ts';
+import type { metricsOf, ScrapedMetric } from '../adapters/telemetry/scrape.ts';
 
 export type Scrape = ReturnType<typeof metricsOf>;
 

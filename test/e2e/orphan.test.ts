@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { simulated } from '../adapters/kubernetes-support.ts';
+import { simulated } from '../adapters/kubernetes/support.ts';
 import { isRunning } from '../support/processes.ts';
 import { waitFor } from '../support/wait-for.ts';
 

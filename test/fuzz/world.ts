@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { registrationAt } from '../adapters/admission-support.ts';
+import { registrationAt } from '../adapters/admission/support.ts';
 import { openStage } from '../e2e/stage.ts';
 import { openTarget } from '../e2e/target.ts';
 import type { Operator, Program } from '../support/operator.ts';

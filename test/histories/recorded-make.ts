@@ -1,6 +1,6 @@
 import { charts } from '../../actors/controllers/chart-registry.ts';
 import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
-import { SCENARIOS } from '../actors/crash-scenarios.ts';
+import { SCENARIOS } from '../actors/crash/scenarios.ts';
 import { Simulation } from '../simulation/run.ts';
 import { ofPools, type ShortPools } from '../simulation/short.ts';
 import { node, World } from '../support/world.ts';

@@ -4,8 +4,8 @@ import type { Provider } from '../../actors/ports/provider.ts';
 import type { Json } from '../../actors/ports/records.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { type ActorId, type Address, UNASSIGNED } from '../../machines/model/types.ts';
-import { JobsWorld, OLD, YOUNG } from '../actors/jobs-world.ts';
-import { FIREWALL, MINUTE, RoutedWorld, servicePort } from '../actors/routed-world.ts';
+import { JobsWorld, OLD, YOUNG } from '../actors/kubernetes-jobs/world.ts';
+import { FIREWALL, MINUTE, RoutedWorld, servicePort } from '../actors/routedip/world.ts';
 import { type OperatorProcess, PROVIDER, providerIDOf, type World } from '../support/world.ts';
 import type { Recording } from './recorded-journal.ts';
 

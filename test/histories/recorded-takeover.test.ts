@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import type { ActorRecord, Json } from '../../actors/ports/records.ts';
 import type { Chart, Charts, StoredSnapshot } from '../../actors/runtime/charts.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { allActive, creates } from '../actors/creation-steps.ts';
+import { allActive, creates } from '../actors/pool/creation-steps.ts';
 import { asFlipopKeeps } from '../support/flipop-statuses.ts';
 import { test } from '../support/sound.ts';
 import { node, type OperatorProcess, type World } from '../support/world.ts';

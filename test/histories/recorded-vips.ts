@@ -1,5 +1,5 @@
-import { MigrationWorld } from '../actors/migration-world.ts';
-import { SECOND, VipWorld } from '../actors/vip-world.ts';
+import { MigrationWorld } from '../actors/migration/world.ts';
+import { SECOND, VipWorld } from '../actors/vip/world.ts';
 import type { Recording } from './recorded-journal.ts';
 
 const recorded =

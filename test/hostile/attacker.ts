@@ -7,7 +7,7 @@ import { firewallOf } from '../../machines/model/firewall-id.ts';
 import type { ActorId, Address, Port, ProviderID } from '../../machines/model/types.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';
 import { boundAddress } from '../../machines/status/restore-routedip.ts';
-import { CLASS_NAME, service, servicePort } from '../actors/routed-world.ts';
+import { CLASS_NAME, service, servicePort } from '../actors/routedip/world.ts';
 import { ADDRESSES, type Domain, index, NODES, of, type Played, type Stage, type Violation } from '../simulation/domain.ts';
 import { addressOf, FIREWALLS, NAMES, nameOf, nodeName, ZONE } from '../simulation/history.ts';
 import type { Claimant } from '../simulation/made.ts';

@@ -4,9 +4,9 @@ import type { Connection } from '../../adapters/kubernetes/client/connection.ts'
 import type { Seen } from '../../adapters/kubernetes/source/source.ts';
 import { KubernetesWriter } from '../../adapters/kubernetes/writer/writer.ts';
 import type { Address } from '../../machines/model/types.ts';
-import { test } from '../actors/routed-test.ts';
-import { MINUTE, type RoutedWorld, SECOND } from '../actors/routed-world.ts';
-import { recordedLog } from '../adapters/kubernetes-support.ts';
+import { test } from '../actors/routedip/routedip-test.ts';
+import { MINUTE, type RoutedWorld, SECOND } from '../actors/routedip/world.ts';
+import { recordedLog } from '../adapters/kubernetes/support.ts';
 import { node, type OperatorProcess } from '../support/world.ts';
 
 const NOTHING_SEEN: Seen = { object: () => null, nodes: () => [], node: () => null, nodesBearing: () => [] };

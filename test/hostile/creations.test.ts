@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { PoolContext } from '../../machines/pool/context.ts';
-import { test } from '../actors/routed-test.ts';
-import { MINUTE, type RoutedWorld, service } from '../actors/routed-world.ts';
+import { test } from '../actors/routedip/routedip-test.ts';
+import { MINUTE, type RoutedWorld, service } from '../actors/routedip/world.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { accountOf, type Holds, secretKey } from './accounts.ts';
 

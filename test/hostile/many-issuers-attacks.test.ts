@@ -1,7 +1,7 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { ProviderLists } from '../../actors/controllers/provider-sync.ts';
-import { test } from '../actors/routed-test.ts';
-import { SECOND } from '../actors/routed-world.ts';
+import { test } from '../actors/routedip/routedip-test.ts';
+import { SECOND } from '../actors/routedip/world.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { accountOf, secretKey } from './accounts.ts';
 

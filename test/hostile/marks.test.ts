@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { test } from '../actors/routed-test.ts';
-import { CLASS_NAME, MINUTE, service } from '../actors/routed-world.ts';
+import { test } from '../actors/routedip/routedip-test.ts';
+import { CLASS_NAME, MINUTE, service } from '../actors/routedip/world.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { accountOf, secretKey } from './accounts.ts';
 

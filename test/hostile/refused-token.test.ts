@@ -1,5 +1,5 @@
-import { test } from '../actors/routed-test.ts';
-import { MINUTE, service } from '../actors/routed-world.ts';
+import { test } from '../actors/routedip/routedip-test.ts';
+import { MINUTE, service } from '../actors/routedip/world.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { accountOf, secretKey } from './accounts.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/ports/errors.ts';
 import { JOBS_ONLY, jobsOnly } from '../../adapters/accounts/jobs-only.ts';
-import { JobsWorld, KEY, OLD, YOUNG } from '../actors/jobs-world.ts';
-import { MINUTE, RoutedWorld, SECOND } from '../actors/routed-world.ts';
+import { JobsWorld, KEY, OLD, YOUNG } from '../actors/kubernetes-jobs/world.ts';
+import { MINUTE, RoutedWorld, SECOND } from '../actors/routedip/world.ts';
 import { node, type OperatorProcess } from '../support/world.ts';
 
 const FAILS = () => new Unreachable('create Job: 500 failed calling webhook "jobs.kb.io": connection refused', { isAnswered: true });

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { JobsWorld } from '../actors/jobs-world.ts';
-import { test } from '../actors/routed-test.ts';
-import { CLASS_NAME, MINUTE, type RoutedWorld, service } from '../actors/routed-world.ts';
+import { JobsWorld } from '../actors/kubernetes-jobs/world.ts';
+import { test } from '../actors/routedip/routedip-test.ts';
+import { CLASS_NAME, MINUTE, type RoutedWorld, service } from '../actors/routedip/world.ts';
 import { node, PROVIDER } from '../support/world.ts';
 import { accountOf, type Holds, secretKey } from './accounts.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { refusal, ServerUnreachable } from '../../adapters/kubernetes/client/api-error.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
-import { SECOND, VipWorld } from '../actors/vip-world.ts';
-import { writing } from '../adapters/kubernetes-writer-support.ts';
+import { SECOND, VipWorld } from '../actors/vip/world.ts';
+import { writing } from '../adapters/kubernetes/writer/writer-support.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const PATH = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/floatingippools/pool/status';

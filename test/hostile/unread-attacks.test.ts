@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { test } from '../actors/routed-test.ts';
-import { MINUTE, type RoutedWorld, SECOND } from '../actors/routed-world.ts';
+import { test } from '../actors/routedip/routedip-test.ts';
+import { MINUTE, type RoutedWorld, SECOND } from '../actors/routedip/world.ts';
 import { node, PROVIDER } from '../support/world.ts';
 
 const A = '203.0.113.207';

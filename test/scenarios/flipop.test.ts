@@ -5,8 +5,8 @@ import type { NodeDNSRecordSetStatus } from '../../crds/generated/nodednsrecords
 import type { ClientRef } from '../../simulator/kubernetes/client.ts';
 import { addPod, createNamespace, labelNode, removePod } from '../../simulator/kubernetes/cluster.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
-import { FLIPOP_SERIES, flipopSeriesOf } from '../adapters/telemetry-flipop.ts';
-import { metricsOf } from '../adapters/telemetry-scrape.ts';
+import { FLIPOP_SERIES, flipopSeriesOf } from '../adapters/telemetry/flipop.ts';
+import { metricsOf } from '../adapters/telemetry/scrape.ts';
 import { type Condition, type Names, named } from '../e2e/named.ts';
 import { conditionOfPod, OBSERVER_NAMESPACE, OWN_CONDITION, observe, plans } from '../e2e/observing.ts';
 import { installFlipopsDefinitions, installOurDefinitions } from '../support/flipop-definitions.ts';

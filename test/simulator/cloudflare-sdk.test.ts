@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Call } from '../../actors/ports/provider.ts';
 import { createCloudflareProvider } from '../../adapters/cloudflare/provider.ts';
 import { type CloudflareSimulator, startCloudflare } from '../../simulator/cloudflare/server.ts';
-import { recordingBudget, recordingLog } from '../adapters/digitalocean-support.ts';
+import { recordingBudget, recordingLog } from '../adapters/digitalocean/support.ts';
 
 const call: Call = { purpose: 'dns' };
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { type Crash, KILL_POINTS } from '../actors/crash-run.ts';
-import type { Scenario } from '../actors/crash-scenarios.ts';
+import { type Crash, KILL_POINTS } from '../actors/crash/run.ts';
+import type { Scenario } from '../actors/crash/scenarios.ts';
 import { expectSound } from './sound.ts';
 import { type OperatorProcess, World } from './world.ts';
 

@@ -1,6 +1,6 @@
 // Sections of docs/at-3-am.md that tell of an outage: a table of all that it shows, and, behind `Try it`, a block of commands that causes it in the demo and one that ends it.
 import { readFileSync } from 'node:fs';
-import { type Sample, samplesOf } from '../adapters/telemetry-scrape.ts';
+import { type Sample, samplesOf } from '../adapters/telemetry/scrape.ts';
 
 export interface Outage {
   readonly title: string;

@@ -2,8 +2,14 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { refusal } from '../../adapters/kubernetes/client/api-error.ts';
 import type { Connection } from '../../adapters/kubernetes/client/connection.ts';
-import { classObject, issuerObject, routedIPObject, ServiceRecorder, serviceObject } from '../adapters/kubernetes-services-support.ts';
-import { connected, sourceOn } from '../adapters/kubernetes-support.ts';
+import {
+  classObject,
+  issuerObject,
+  routedIPObject,
+  ServiceRecorder,
+  serviceObject,
+} from '../adapters/kubernetes/source/services-support.ts';
+import { connected, sourceOn } from '../adapters/kubernetes/support.ts';
 import { type Cluster, startCluster } from './kube.ts';
 import { apply, createNamespace, installCrds, installRoles, type KubeObject, pathOf } from './kube-apply.ts';
 import { waitFor } from './wait-for.ts';

@@ -9,7 +9,7 @@ import { loadConfig } from '../../adapters/kubernetes/client/kube-config.ts';
 import { ownUser } from '../../adapters/kubernetes/client/own-user.ts';
 import { certificateSecret, webhookConfiguration } from '../../adapters/kubernetes/writer/webhook-registration.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import { recordedLog } from '../adapters/kubernetes-support.ts';
+import { recordedLog } from '../adapters/kubernetes/support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, installRoles, type KubeObject, objectsInText } from '../support/kube-apply.ts';
 import { OPERATOR_IDENTITY } from '../support/kube-connection.ts';

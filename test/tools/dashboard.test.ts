@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { busyReplica } from '../adapters/telemetry-busy.ts';
-import { metricsOf } from '../adapters/telemetry-scrape.ts';
+import { busyReplica } from '../adapters/telemetry/busy.ts';
+import { metricsOf } from '../adapters/telemetry/scrape.ts';
 import { dashboard, type Target } from '../deploy/dashboard.ts';
 import { type UnitTest, unitTest } from './promtool.ts';
 

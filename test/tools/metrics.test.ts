@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { busyReplica } from '../adapters/telemetry-busy.ts';
+import { busyReplica } from '../adapters/telemetry/busy.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { installCrds } from '../support/kube-apply.ts';
 import { type Operator, startOperator } from '../support/operator.ts';

@@ -1,7 +1,7 @@
 // Which alerts fire when an outage goes on as it did between two scrapes.
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { metricsOf, type Sample } from '../adapters/telemetry-scrape.ts';
+import { metricsOf, type Sample } from '../adapters/telemetry/scrape.ts';
 import { unitTest } from './promtool.ts';
 
 export interface Scrape {

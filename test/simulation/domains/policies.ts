@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Json } from '../../../actors/ports/records.ts';
 import type { ObjectRef } from '../../../machines/jobs.ts';
 import type { Adoption } from '../../../machines/pool/adoption.ts';
-import { CLASS_NAME } from '../../actors/routed-world.ts';
+import { CLASS_NAME } from '../../actors/routedip/world.ts';
 import { type OperatorProcess, PROVIDER } from '../../support/world.ts';
 import { type Domain, exactly, index, of, type Played, type Stage } from '../domain.ts';
 import { FIREWALLS, ISSUER } from '../history.ts';

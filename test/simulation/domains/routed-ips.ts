@@ -6,7 +6,7 @@ import { type ActorId, type Address, MOVE_TO } from '../../../machines/model/typ
 import { PAUSED } from '../../../machines/pool/annotations.ts';
 import type { PoolContext } from '../../../machines/pool/context.ts';
 import { boundAddress } from '../../../machines/status/restore-routedip.ts';
-import { CLASS_NAME } from '../../actors/routed-world.ts';
+import { CLASS_NAME } from '../../actors/routedip/world.ts';
 import type { Owner } from '../../support/adoption-rules.ts';
 import { type Moment, momentOf } from '../../support/marks.ts';
 import type { RoutedRules } from '../../support/routed-rules.ts';
