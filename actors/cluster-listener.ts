@@ -1,7 +1,7 @@
+import { actorOf, isRoutedIP } from '../machines/model/actor-id.ts';
 import type { ActorId } from '../machines/model/types.ts';
 import { policyName } from './controllers/class-cache.ts';
 import type { Guards } from './controllers/finalizers.ts';
-import { actorOf, isRoutedIP } from './controllers/object-ids.ts';
 import type { ObservedPools } from './controllers/pool-cache.ts';
 import { uidOf } from './controllers/pool-facts.ts';
 import type { Leader } from './leadership/leader.ts';

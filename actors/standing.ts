@@ -1,6 +1,5 @@
-import type { ObjectRef } from '../machines/jobs.ts';
-import type { ActorId, Finding } from '../machines/model/types.ts';
-import { isPool, isRecordSet, isRoutedIP } from './controllers/object-ids.ts';
+import { isPool, isRecordSet, isRoutedIP } from '../machines/model/actor-id.ts';
+import type { ActorId, Finding, ObjectRef } from '../machines/model/types.ts';
 import type { ObservedPools } from './controllers/pool-cache.ts';
 import type { Terms } from './leadership/terms.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
@@ -10,7 +9,8 @@ import type { Clock } from './ports/records.ts';
 import type { PolicyProjector } from './status/classes.ts';
 import { type Notices, unservedProjection } from './status/notices.ts';
 import type { projector } from './status/projector.ts';
-import { Watchdog, type Watched } from './status/watchdog.ts';
+import { Watchdog } from './status/watchdog.ts';
+import type { Watched } from './status/watchdog-log.ts';
 import { troublesIn, whyUnserved } from './unserved.ts';
 import type { Vips } from './vip/controller.ts';
 

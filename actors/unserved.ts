@@ -1,15 +1,14 @@
 import { phaseOf, type RecordSetContext } from '../machines/dns/record-set.ts';
+import { cellOf, isPool, isRecordSet, isRoutedIP } from '../machines/model/actor-id.ts';
 import type { ActorId, Finding } from '../machines/model/types.ts';
 import type { PoolContext } from '../machines/pool/context.ts';
-import { isPool, isRecordSet, isRoutedIP } from './controllers/object-ids.ts';
 import { poolView, stateOf, waitsIn } from './controllers/record-view.ts';
 import type { Leader } from './leadership/leader.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import { SERVER_ERROR } from './ports/errors.ts';
 import type { Cell, Work } from './runtime/cell.ts';
-import { cellOf } from './runtime/charts.ts';
 import { isUnknown } from './status/notices.ts';
-import type { Watched } from './status/watchdog.ts';
+import type { Watched } from './status/watchdog-log.ts';
 
 /** A turn that takes longer keeps its object from being served, ms. */
 const LATE_MS = 2_000;

@@ -1,7 +1,6 @@
 import type { ClusterListener, ClusterSource } from '../actors/ports/cluster.ts';
-import type { ObjectRef } from '../machines/jobs.ts';
 import { queryOf } from '../machines/model/matching.ts';
-import type { ObservedNode } from '../machines/model/types.ts';
+import type { ObjectRef, ObservedNode } from '../machines/model/types.ts';
 
 const MATCH = { nodeLabel: 'pool=work' };
 

@@ -1,6 +1,6 @@
 import type { Budget, BudgetReading } from '../actors/ports/budget.ts';
 import { type Switch, switching } from '../actors/runtime/store-failover.ts';
-import type { JobParts } from './jobs.ts';
+import type { JobParts } from './job-parts.ts';
 import { type MemoryContext, memory } from './memory.ts';
 
 /** Records, jobs and budgets in Redis; in the memory of this process while Redis is away. */

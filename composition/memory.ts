@@ -4,7 +4,7 @@ import { type MemoryBudget, memoryBudget } from '../adapters/memory/budget.ts';
 import { memoryQueues } from '../adapters/memory/queues.ts';
 import { memoryStore } from '../adapters/memory/store.ts';
 import { endableClock } from '../adapters/system/clock.ts';
-import type { JobParts } from './jobs.ts';
+import type { JobParts } from './job-parts.ts';
 
 /** Tokens come and go: more than are in use at a time. */
 const MOST_BUDGETS = 1_000;

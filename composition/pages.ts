@@ -1,13 +1,14 @@
 import { hostname } from 'node:os';
 import type { Log, Observer } from '../actors/ports/observers.ts';
 import type { Clock, JournalEntry, RecordStore } from '../actors/ports/records.ts';
-import { type Charts, cellOf } from '../actors/runtime/charts.ts';
+import type { Charts } from '../actors/runtime/charts.ts';
 import type { Supervisor } from '../actors/supervisor.ts';
 import type { BullQueues } from '../adapters/bullmq/queues.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';
 import { accessTo } from '../adapters/telemetry/access.ts';
 import { parseBindAddress } from '../adapters/telemetry/bind-address.ts';
 import type { Redaction } from '../adapters/telemetry/redaction.ts';
+import { cellOf } from '../machines/model/actor-id.ts';
 import type { ActorId, Difference } from '../machines/model/types.ts';
 
 /** Beside this folder in the source, and where the build copies them. */

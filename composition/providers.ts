@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { KnownProvider } from '../actors/leadership/leader.ts';
 import type { Budget } from '../actors/ports/budget.ts';
+import type { KnownProvider } from '../actors/ports/directory.ts';
 import type { Log, Probe } from '../actors/ports/observers.ts';
 import type { Provider } from '../actors/ports/provider.ts';
 import { tokenTrouble } from '../adapters/accounts/credentials.ts';
@@ -10,8 +10,8 @@ import { cloudflareBudget, createCloudflareProvider } from '../adapters/cloudfla
 import { createDigitalOceanProvider } from '../adapters/digitalocean/provider.ts';
 import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
 import type { Metrics } from '../adapters/telemetry/metrics.ts';
-import type { ProviderFacts } from '../machines/spec/pool.ts';
-import type { BudgetOf, Rates } from './jobs.ts';
+import type { ProviderFacts } from '../machines/spec/providers.ts';
+import type { BudgetOf, Rates } from './job-parts.ts';
 
 /** An account at a provider, and what a client of it works with. */
 interface Account {

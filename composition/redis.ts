@@ -5,7 +5,7 @@ import { redisBudget } from '../adapters/redis/budget.ts';
 import { patientClient, type RedisAddress } from '../adapters/redis/client.ts';
 import { redisLink } from '../adapters/redis/link.ts';
 import { recordsKey, redisStore } from '../adapters/redis/store.ts';
-import type { JobParts } from './jobs.ts';
+import type { JobParts } from './job-parts.ts';
 
 export interface RedisContext {
   readonly address: RedisAddress;

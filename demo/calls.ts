@@ -1,6 +1,6 @@
 import type { Call } from '../simulator/digitalocean/call-log.ts';
+import type { Cast } from './cast.ts';
 import { DemoFailure } from './failure.ts';
-import type { Cast } from './story.ts';
 
 /** The number of the newest call. */
 export const lastCall = ({ stage }: Cast): number => stage.cloud.calls.all().at(-1)?.n ?? 0;

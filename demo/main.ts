@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { freePorts } from '../tools/free-ports.mjs';
 import { type Args, HELP, parse, UsageError } from './args.ts';
+import type { Cast } from './cast.ts';
 import { dashboardsOf, FREE_PORT } from './dashboards.ts';
 import { invitation, summary, whereabouts } from './ending.ts';
 import { DemoFailure, Interrupted } from './failure.ts';
@@ -8,7 +9,7 @@ import { type Follower, follow } from './follow.ts';
 import { openScreen, type Screen } from './screen.ts';
 import { prepareShop, type Shop } from './shop.ts';
 import { openStage, POOL_PATH, ROUTED_PATH, recordOf, SERVICES_NAMESPACE, type Stage } from './stage.ts';
-import { type Cast, play, readiness } from './story.ts';
+import { play, readiness } from './story.ts';
 import { waiting } from './wait.ts';
 
 const LAST_LINES = 15;

@@ -1,11 +1,11 @@
 import { at, type KubeObject } from '../simulator/kubernetes/objects.ts';
+import type { Cast, Moment } from './cast.ts';
 import { watchExposure } from './exposure.ts';
 import { DemoFailure } from './failure.ts';
 import { watch } from './follow.ts';
 import type { Part } from './routing.ts';
 import { OWNER } from './service-view.ts';
 import { FORMER_GROUP_MANIFEST, SERVICES_NAMESPACE, VIRTUAL_IP_MANIFEST } from './stage.ts';
-import type { Cast, Moment } from './story.ts';
 import { now, span } from './time.ts';
 
 const FORUM = { namespace: SERVICES_NAMESPACE, name: 'forum' };

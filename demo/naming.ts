@@ -1,7 +1,7 @@
 import { setNodeReady } from '../simulator/kubernetes/cluster.ts';
+import type { Cast } from './cast.ts';
 import { DemoFailure } from './failure.ts';
 import { createAtProvider, nameThePool, recordOf, type Stage, ZONE } from './stage.ts';
-import type { Cast } from './story.ts';
 import { now, span } from './time.ts';
 import type { AddressRow } from './view.ts';
 

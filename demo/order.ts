@@ -1,6 +1,6 @@
+import type { Cast, Moment } from './cast.ts';
 import { DemoFailure } from './failure.ts';
 import type { Screen } from './screen.ts';
-import type { Cast, Moment } from './story.ts';
 import { span } from './time.ts';
 
 type Teller = Pick<Cast, 'until'> & { readonly screen: Pick<Screen, 'step'> };

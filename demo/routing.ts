@@ -1,10 +1,10 @@
 import type { Call } from '../simulator/digitalocean/call-log.ts';
 import { cordon } from '../simulator/kubernetes/cluster.ts';
 import { callSince, expectWrites, isCreate, isNode, isPort, lastCall } from './calls.ts';
+import type { Cast, Moment } from './cast.ts';
 import { DemoFailure } from './failure.ts';
 import { type Order, orderOf } from './order.ts';
 import { CLOSED_PORT, firewallOf, OPEN_PORT, SHOP, SHOP_MANIFEST, SHOP_NODES } from './shop.ts';
-import type { Cast, Moment } from './story.ts';
 import { now } from './time.ts';
 import type { TrafficRow } from './traffic.ts';
 

@@ -1,10 +1,10 @@
 import { at } from '../simulator/kubernetes/objects.ts';
+import type { Cast } from './cast.ts';
 import { DemoFailure } from './failure.ts';
 import { orderOf } from './order.ts';
 import type { Part } from './routing.ts';
 import { OWNER, type ServiceRow } from './service-view.ts';
 import { SERVICES_MANIFEST, SERVICES_NAMESPACE } from './stage.ts';
-import type { Cast } from './story.ts';
 import { now, span } from './time.ts';
 
 /** The manifest's group has two addresses. */

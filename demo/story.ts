@@ -1,35 +1,16 @@
 import type { Call } from '../simulator/digitalocean/call-log.ts';
 import { setNodeReady } from '../simulator/kubernetes/cluster.ts';
 import type { Act } from './args.ts';
+import type { Cast, Moment } from './cast.ts';
 import { DemoFailure } from './failure.ts';
 import type { Follower } from './follow.ts';
 import { migrate } from './migrating.ts';
 import { type Publication, publish } from './naming.ts';
 import { type Part, type Routing, route } from './routing.ts';
-import type { Screen } from './screen.ts';
 import { serve } from './serving.ts';
-import type { Shop } from './shop.ts';
 import { CRDS_INSTALLED, installDefinitions, POOL_MANIFEST, populate, type Stage } from './stage.ts';
 import { now, span } from './time.ts';
 import type { AddressRow } from './view.ts';
-import type { Until } from './wait.ts';
-
-export interface Cast {
-  readonly stage: Stage;
-  readonly shop: Shop;
-  readonly follower: Follower;
-  readonly screen: Screen;
-  readonly until: Until;
-  readonly seed: number;
-  /** The only part that is played; null for all. */
-  readonly act: Act | null;
-}
-
-/** Something that happened, ms since the epoch. */
-export interface Moment {
-  readonly what: string;
-  readonly at: number;
-}
 
 export interface Failover {
   readonly address: string;

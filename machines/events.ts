@@ -1,10 +1,13 @@
-import type { FirewallFound, RoutedIPSubject } from './jobs.ts';
+import type { FirewallFound } from './jobs.ts';
 import type { Records, RecordTarget } from './model/dns.ts';
+import type { FirewallPolicy } from './model/firewall-policy.ts';
 import type {
   ActorId,
   Address,
+  Adoption,
   BoundAddress,
   ErrorKind,
+  Finding,
   JobFailure,
   NodeRef,
   ObservedAddress,
@@ -13,13 +16,10 @@ import type {
   Place,
   ProviderID,
 } from './model/types.ts';
-import type { Adoption } from './pool/adoption.ts';
 import type { Marks } from './pool/annotations.ts';
-import type { Room } from './pool/context.ts';
-import type { GroupRefusal } from './pool/ip-group-offer.ts';
 import type { CredentialsRefusal } from './spec/operator-credentials.ts';
-import type { ProviderRegistry } from './spec/pool.ts';
-import type { GroupOffer } from './vip/objects.ts';
+import type { ProviderRegistry } from './spec/providers.ts';
+import type { GroupOffer, GroupRefusal } from './vip/objects.ts';
 
 /** Every event bears the time at which the runtime took it, ms since the epoch: charts have no clock. */
 interface Timed {
@@ -63,6 +63,13 @@ export interface SpecObserved extends Timed {
   readonly bound?: BoundAddress;
   /** Which addresses a FloatingIPPool takes that it lists; absent for any. What a RoutedIP takes its class says. */
   readonly adoption?: Adoption;
+}
+
+/** What the leader says to whoever would create an address in a namespace that may keep so many. */
+export interface Room {
+  readonly isGranted: boolean;
+  /** Why it is not; absent while that is to be found out. */
+  readonly refusal?: Finding;
 }
 
 /** The nodes that a pool's selectors let through, as of now.
@@ -145,35 +152,6 @@ export interface PolicyObserved extends Timed {
   /** The provider whose Jobs the policy is for; absent when no Job drives the addresses, and in events of an older version. */
   readonly provider?: string;
 }
-
-export interface FirewallPolicy {
-  /** Actor of the firewall to work on; null for none. */
-  readonly firewall: ActorId | null;
-  /** True: touch the firewall only after the assignment is confirmed. */
-  readonly postAllow: boolean;
-  /** What is to be open on a holder, as texts of ports, sorted. */
-  readonly ports: readonly string[];
-  /** Nodes on which other ports are to be open than those; absent for none. */
-  readonly portsOn?: Readonly<Record<string, readonly string[]>>;
-  /** Rules that are not ours may be removed, too; absent for false. */
-  readonly exclusive?: boolean;
-  /** How a holder is marked by a taint; null or absent for not at all. */
-  readonly taint?: 'PreferNoSchedule' | 'NoSchedule' | null;
-  /** Addresses that one node may hold; absent where that is up to the provider alone. */
-  readonly perNode?: number;
-  /** Jobs drive the firewall; absent for as before. */
-  readonly byJobs?: boolean;
-  /** Changes with the templates and with the RoutedIP: what a Job said can never work may work then. Absent when no Job drives anything. */
-  readonly revision?: string;
-  /** Whom a class's Jobs work for; absent when no Job drives the addresses. */
-  readonly subject?: Subject;
-}
-
-/** What is the same for all Jobs about a RoutedIP. */
-export type Subject = Pick<
-  RoutedIPSubject,
-  'namespace' | 'name' | 'uid' | 'serviceNamespace' | 'serviceName' | 'firewall' | 'region' | 'reclaimPolicy' | 'ipGroup'
->;
 
 /** The credentials of the provider changed. */
 export interface SecretObserved extends Timed {

@@ -1,6 +1,7 @@
 import type { MigrationJobName, MigrationJobs } from './migration/jobs.ts';
 import type { Records } from './model/dns.ts';
-import type { ActorId, Address, Family, JobFailure, NodeRef, ObservedAddress, PortClaim, ProviderID } from './model/types.ts';
+import type { RoutedIPSubject } from './model/firewall-policy.ts';
+import type { ActorId, Address, Family, JobFailure, NodeRef, ObjectRef, ObservedAddress, PortClaim, ProviderID } from './model/types.ts';
 import type { GroupOffer, ReservedIP } from './vip/objects.ts';
 
 /** The durable jobs that charts may invoke, by name: what each is given and what it answers.
@@ -59,27 +60,6 @@ export type VipJobName = Extract<JobName, `${string}Vip` | `${string}Vips`>;
 export type ProviderJobName = Exclude<JobName, VipJobName | MigrationJobName>;
 export type JobInput<N extends JobName> = JobContracts[N]['input'];
 export type JobOutput<N extends JobName> = JobContracts[N]['output'];
-
-/** What a class's Job is told of the RoutedIP that it works for. */
-export interface RoutedIPSubject {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly serviceNamespace: string;
-  readonly serviceName: string;
-  readonly firewall: string;
-  readonly reclaimPolicy: 'Retain' | 'Delete';
-  /** The IPGroup that its address is from; absent for none. */
-  readonly ipGroup?: string;
-  /** `tcp/80`, sorted. */
-  readonly ports: readonly string[];
-  readonly region: string;
-  readonly epoch: number;
-  /** The node that is left, when there is one. */
-  readonly previous: NodeRef | null;
-  /** Counts tries of the same; 1 for the first. */
-  readonly attempt: number;
-}
 
 export interface FindInput {
   /** Absent for what no Job drives. */
@@ -386,12 +366,4 @@ export interface Verification {
   readonly addresses: readonly ObservedAddress[];
   /** There may be others besides; absent for no. */
   readonly isPartial?: true;
-}
-
-/** A Kubernetes object as jobs and projections name it. */
-export interface ObjectRef {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
 }

@@ -1,11 +1,10 @@
-import type { KnownProvider } from '../actors/leadership/leader.ts';
-import type { ProviderDirectory, ProviderNeed } from '../actors/ports/directory.ts';
+import type { KnownProvider, ProviderDirectory, ProviderNeed } from '../actors/ports/directory.ts';
 import type { Clock } from '../actors/ports/records.ts';
 import { memoryDirectory } from '../adapters/memory/directory.ts';
 import { MemoryJobs } from '../adapters/memory/job-driver.ts';
 import { memoryProvider } from '../adapters/memory/provider.ts';
 import type { ObservedAddress, ProviderID } from '../machines/model/types.ts';
-import type { ProviderFacts } from '../machines/spec/pool.ts';
+import type { ProviderFacts } from '../machines/spec/providers.ts';
 import type { Scene, Snapshot } from './stage.ts';
 
 /** Of the nodes of the only cloud that is built in. */

@@ -2,7 +2,7 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { importViolations, purityViolations } from './support/conventions.ts';
 import { filesOf } from './support/files.ts';
-import { BACKWARD, ROOMS, ruleFor } from './support/import-table.ts';
+import { ROOMS, ruleFor } from './support/import-table.ts';
 import { factsOf } from './support/source-facts.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -27,11 +27,9 @@ function importsBetween(folder: string) {
 
 describe.each(Object.entries(ROOMS))('the rooms of %s', (folder, rooms) => {
   const all = importsBetween(folder);
-  const isBackward = ({ path, to }: { path: string; to: string }): boolean =>
-    BACKWARD.some(([file, imported]) => file === path && imported === to);
 
   test('import only those that the table lets them', () => {
-    const wrong = all.filter((each) => !rooms[each.from]?.includes(each.into) && !isBackward(each));
+    const wrong = all.filter((each) => !rooms[each.from]?.includes(each.into));
     expect(wrong.map(({ path, to, from, into }) => `${path} imports ${to}: ${folder}/${from} may not import ${folder}/${into}`)).toEqual(
       [],
     );
@@ -39,7 +37,7 @@ describe.each(Object.entries(ROOMS))('the rooms of %s', (folder, rooms) => {
 
   test('are imported by all that the table says', () => {
     const said = Object.entries(rooms).flatMap(([from, allowed]) => allowed.map((into) => `${from} → ${into}`));
-    const used = new Set(all.filter((each) => !isBackward(each)).map(({ from, into }) => `${from} → ${into}`));
+    const used = new Set(all.map(({ from, into }) => `${from} → ${into}`));
     expect(said.filter((arrow) => !used.has(arrow))).toEqual([]);
   });
 
@@ -52,11 +50,6 @@ describe.each(Object.entries(ROOMS))('the rooms of %s', (folder, rooms) => {
       order.push(next);
     }
     expect(order.toSorted()).toEqual(names.toSorted());
-  });
-
-  test('have no import that runs backward but those that are named', () => {
-    const named = BACKWARD.filter(([file]) => file.startsWith(`${folder}/`));
-    expect(named.filter(([file, imported]) => !all.some(({ path, to }) => path === file && to === imported))).toEqual([]);
   });
 });
 

@@ -1,14 +1,16 @@
 import type { AddressContext } from '../../machines/address/context.ts';
 import type { RecordSetContext } from '../../machines/dns/record-set.ts';
 import { isNameKey, nameKey } from '../../machines/dns/zone.ts';
+import { addressActor, recordSetActor } from '../../machines/model/actor-id.ts';
 import { familyOf, parseAddress } from '../../machines/model/address.ts';
 import { asRecord, InvalidSpec } from '../../machines/model/parse.ts';
 import type { Evidence, Standing } from '../../machines/model/precedence.ts';
 import { isPrivate } from '../../machines/model/provider-key.ts';
 import { type ActorId, ADDRESS, type Address, type Family } from '../../machines/model/types.ts';
-import { addressActor, listed, type PoolContext, recordSetActor } from '../../machines/pool/context.ts';
+import { listed, type PoolContext } from '../../machines/pool/context.ts';
 import { refusedNow } from '../../machines/spec/operator-credentials.ts';
-import { checkPoolSpec, type ProviderRegistry } from '../../machines/spec/pool.ts';
+import { checkPoolSpec } from '../../machines/spec/pool.ts';
+import type { ProviderRegistry } from '../../machines/spec/providers.ts';
 import { checkRecordSetSpec } from '../../machines/spec/record-set.ts';
 import { recordTarget } from '../../machines/spec/record-target.ts';
 import { checkRoutedIP } from '../../machines/spec/routedip.ts';

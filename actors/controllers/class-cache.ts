@@ -4,8 +4,9 @@ import { type ClassInUse, type ClassRef, type Finding, fieldsOf } from '../../ma
 import type { Limit } from '../../machines/pool/quota.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../../machines/spec/class.ts';
 import { ClassNames, type NamedClass } from '../../machines/spec/class-names.ts';
+import type { Exposure } from '../../machines/spec/exposure.ts';
 import type { CredentialsRefusal } from '../../machines/spec/operator-credentials.ts';
-import { asked, type Exposure, type RoutedIPFact, reclaimOf } from '../../machines/spec/routedip.ts';
+import { asked, type RoutedIPFact, reclaimOf } from '../../machines/spec/routedip.ts';
 import type { PoolObject } from '../ports/cluster.ts';
 import type { ProviderNeed } from '../ports/directory.ts';
 import { type Namespaces, NO_NAMESPACES } from '../ports/namespaces.ts';

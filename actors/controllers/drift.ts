@@ -1,6 +1,6 @@
 import type { AddressContext } from '../../machines/address/context.ts';
 import { isSeenOtherwise } from '../../machines/address/decisions.ts';
-import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
 import { showsLoss } from '../../machines/firewall/drift.ts';
 import type { FirewallFound, Verification } from '../../machines/jobs.ts';
 import type { ActorId, Family, ObservedAddress } from '../../machines/model/types.ts';

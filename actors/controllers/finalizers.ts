@@ -1,9 +1,9 @@
+import { actorOf, isRoutedIP, objectOf } from '../../machines/model/actor-id.ts';
 import { type ActorId, FINALIZER } from '../../machines/model/types.ts';
 import type { ClusterWriter, PoolObject } from '../ports/cluster.ts';
 import type { Log } from '../ports/observers.ts';
 import type { Clock } from '../ports/records.ts';
 import { Looks } from '../runtime/work-queue.ts';
-import { actorOf, isRoutedIP, objectOf } from './object-ids.ts';
 
 const AGAIN_MS = 1000;
 /** Thousands of writes at once would each wait longer than a request may take. */

@@ -1,15 +1,16 @@
-import { type FirewallContext, isUnused } from '../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
+import { isUnused } from '../../machines/firewall/decisions.ts';
 import { isWatched } from '../../machines/firewall/drift.ts';
-import { firewallOf, isFirewall } from '../../machines/model/firewall-id.ts';
+import { firewallOf, isFirewall } from '../../machines/model/actor-id.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import type { ProviderDirectory } from '../ports/directory.ts';
 import type { Log } from '../ports/observers.ts';
 import type { ActorRecord } from '../ports/records.ts';
 import type { Cells } from '../runtime/cell-registry.ts';
 import { firewallBegin } from '../runtime/shared-state.ts';
-import { claimantsOf } from '../status/routedip.ts';
 import { firewallNews, versionsOf } from './drift.ts';
 import { isHalted, type ObservedPools } from './pool-cache.ts';
+import { claimantsOf } from './record-view.ts';
 
 export interface FirewallLooksPorts {
   readonly cells: Cells;

@@ -1,10 +1,11 @@
 import { isNameKey } from '../../machines/dns/zone.ts';
 import type { ClusterFact } from '../../machines/events.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import { actorOf } from '../../machines/model/actor-id.ts';
 import { familyOf } from '../../machines/model/address.ts';
 import type { Evidence, Standing } from '../../machines/model/precedence.ts';
 import { accountOfList, cloudOf, listKey } from '../../machines/model/provider-key.ts';
 import { serviceOf } from '../../machines/model/service-ref.ts';
+import type { Adoption, ObjectRef } from '../../machines/model/types.ts';
 import {
   type ActorId,
   type Address,
@@ -15,7 +16,6 @@ import {
   type ObservedAddress,
   UNASSIGNED,
 } from '../../machines/model/types.ts';
-import type { Adoption } from '../../machines/pool/adoption.ts';
 import { type Marks, PAUSED } from '../../machines/pool/annotations.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';
 import { asBegun, isUnderWay } from '../../machines/pool/creation.ts';
@@ -33,7 +33,6 @@ import { addressesIn, Claims, type ClaimsPorts, namedBeside, registryFor, restor
 import { ObservedPolicies } from './class-cache.ts';
 import { classInUseBy } from './class-in-use.ts';
 import { Groups } from './groups.ts';
-import { actorOf } from './object-ids.ts';
 import type { OperatorCredentials } from './operator-credentials.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { poolContextIn } from './record-view.ts';

@@ -1,7 +1,7 @@
+import { actorOf } from '../../machines/model/actor-id.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import type { PoolObject } from '../ports/cluster.ts';
 import type { ActorRecord } from '../ports/records.ts';
-import { actorOf } from './object-ids.ts';
 import type { ObservedPools } from './pool-cache.ts';
 import { poolContextIn } from './record-view.ts';
 

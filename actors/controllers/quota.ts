@@ -1,6 +1,8 @@
+import type { Room } from '../../machines/events.ts';
+import { isPool } from '../../machines/model/actor-id.ts';
 import { namespaceOf } from '../../machines/model/namespaces.ts';
 import type { ActorId, Address, Finding, Kept } from '../../machines/model/types.ts';
-import type { PoolContext, Room } from '../../machines/pool/context.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import { asBegun, createdAt } from '../../machines/pool/creation.ts';
 import { type Evidence, hasBegun, isIdle, type Keeper, type Limit, type Settled, settle, standingOf } from '../../machines/pool/quota.ts';
 import { sourceOf } from '../../machines/spec/routedip.ts';
@@ -9,7 +11,6 @@ import type { LedgerStore } from '../ports/ledger.ts';
 import type { Log, Observer, SavedTurn, Transition } from '../ports/observers.ts';
 import type { ActorRecord, Clock } from '../ports/records.ts';
 import { isSameJson } from '../runtime/same-json.ts';
-import { isPool } from './object-ids.ts';
 import type { ObservedPools } from './pool-cache.ts';
 import type { ProviderList } from './provider-list.ts';
 

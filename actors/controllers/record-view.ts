@@ -1,5 +1,7 @@
 import type { AddressContext } from '../../machines/address/context.ts';
 import type { RecordSetContext } from '../../machines/dns/record-set.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import type { ActorId, Address, Finding } from '../../machines/model/types.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';
 import type { AddressView, PoolView } from '../../machines/pool/view.ts';
@@ -44,4 +46,10 @@ export function poolView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecor
 export function recordSetView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>): RecordSetView | null {
   const record = records.get(cell);
   return record?.chart === 'dns-record-set' ? { context: record.snapshot.context as unknown as RecordSetContext, term: record.term } : null;
+}
+
+/** The RoutedIPs that have claims on a firewall. */
+export function claimantsOf(record: ActorRecord | undefined): readonly ActorId[] {
+  const { claims = {} } = (record?.snapshot.context ?? {}) as unknown as Partial<FirewallContext>;
+  return [...new Set(Object.keys(claims).map(cellOf))];
 }

@@ -1,4 +1,4 @@
-import { isFirewall } from '../../machines/model/firewall-id.ts';
+import { isFirewall, isPool, isRoutedIP, isZone } from '../../machines/model/actor-id.ts';
 import { isPrivate, listKey } from '../../machines/model/provider-key.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import type { PoolObject } from '../ports/cluster.ts';
@@ -7,7 +7,6 @@ import type { Clock } from '../ports/records.ts';
 import type { Cells } from '../runtime/cell-registry.ts';
 import { coalesced } from '../runtime/debounce.ts';
 import { PacedQueue } from '../runtime/paced-queue.ts';
-import { isPool, isRoutedIP } from './object-ids.ts';
 import type { ObservedPools } from './pool-cache.ts';
 import { usersOf } from './provider-ref.ts';
 import type { ProviderLists } from './provider-sync.ts';
@@ -28,7 +27,7 @@ export interface SharedChangesPorts {
 const SHARED_MS = 10;
 
 /** A zone or a firewall, which belongs to no object and has its provider in its id. */
-const isShared = (id: ActorId): boolean => id.startsWith('zone/') || isFirewall(id);
+const isShared = (id: ActorId): boolean => isZone(id) || isFirewall(id);
 
 /** Something has changed that thousands may share, a class or an account: they are told one after the other, in slices. To each it is as if it had changed when it is told. */
 export class SharedChanges {

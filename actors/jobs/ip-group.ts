@@ -1,5 +1,6 @@
-import type { ObjectRef, RoutedIPSubject } from '../../machines/jobs.ts';
 import { restMs } from '../../machines/model/backoff.ts';
+import type { RoutedIPSubject } from '../../machines/model/firewall-policy.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { ProviderError } from '../ports/errors.ts';
 import type { GroupAddresses } from '../ports/vip.ts';
 import { again, done, type JobBodies, type JobBody, type JobContext } from './job.ts';

@@ -1,26 +1,13 @@
-import type { JobInput, JobName, JobOutput, ObjectRef, ProviderJobName } from '../../machines/jobs.ts';
-import type { Address, Finding } from '../../machines/model/types.ts';
+import type { JobInput, JobName, JobOutput, ProviderJobName } from '../../machines/jobs.ts';
+import type { Address, Finding, ObjectRef } from '../../machines/model/types.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
-import type { Call, CallOwner, Fence, Prepaid, Provider, Purpose } from '../ports/provider.ts';
+import type { Fence } from '../ports/fence.ts';
+import type { Call, CallOwner, Prepaid, Provider, Purpose } from '../ports/provider.ts';
 import type { Clock, Json } from '../ports/records.ts';
+import type { JobSettings } from '../ports/settings.ts';
 import type { GroupAddresses } from '../ports/vip.ts';
 import type { AddressReader } from './address-reader.ts';
 
-/** Figures of the jobs; all in ms. */
-export interface JobSettings {
-  /** When to look again after a call was accepted: counted from the acceptance, the last step repeats. */
-  readonly pollSteps: readonly number[];
-  /** The same of an assign; null for looks that come when it is likely to have ended. */
-  readonly assignSteps: readonly number[] | null;
-  /** How long an assign, a confirmation or a lock may take before the job gives up. */
-  readonly assignTimeoutMs: number;
-  readonly findTimeoutMs: number;
-  /** How long a call may still take effect after it was sent. */
-  readonly callDeadlineMs: number;
-}
-
-/** Every 150 ms until 1.2 s, then 500, 1000, 2000 ms …: short actions are seen at once, long ones cost few calls. */
-export const POLL_STEPS: readonly number[] = [150, 150, 150, 150, 150, 150, 150, 150, 500, 1000, 2000];
 /** Of an assign, as long as too little is known of how long they take: about a quarter of the time so far. */
 export const ASSIGN_STEPS: readonly number[] = [200, 250, 300, 300, 350, 400, 500, 600, 700, 900, 1100, 1400, 1700, 2000];
 

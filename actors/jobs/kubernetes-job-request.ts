@@ -1,4 +1,4 @@
-import type { RoutedIPSubject } from '../../machines/jobs.ts';
+import type { RoutedIPSubject } from '../../machines/model/firewall-policy.ts';
 import type { NodeRef, ProviderID } from '../../machines/model/types.ts';
 import { ProviderError } from '../ports/errors.ts';
 import type { JobAction, JobRequest } from '../ports/job-driver.ts';

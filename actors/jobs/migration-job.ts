@@ -1,6 +1,6 @@
 import type { MigrationJobInput, MigrationJobName, MigrationJobOutput } from '../../machines/migration/jobs.ts';
+import type { Fence } from '../ports/fence.ts';
 import type { MigrationWriter } from '../ports/migration.ts';
-import type { Fence } from '../ports/provider.ts';
 
 export interface MigrationJobContext<N extends MigrationJobName> {
   readonly input: MigrationJobInput<N>;

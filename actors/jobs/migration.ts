@@ -1,4 +1,3 @@
-import type { ObjectRef } from '../../machines/jobs.ts';
 import {
   type Candidate,
   freeAddresses,
@@ -12,11 +11,11 @@ import { cloneOfVirtualIP } from '../../machines/migration/observe.ts';
 import { isOver, STATES } from '../../machines/migration/phase.ts';
 import { annotationsOf, cloneOf, driftOf, followed, isCloneOf } from '../../machines/migration/service-clone.ts';
 import { parseAddress } from '../../machines/model/address.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIP, type VirtualIPStatus } from '../../machines/vip/virtualip.ts';
 import { Overtaken, ProviderError, VirtualIPNotFound } from '../ports/errors.ts';
+import type { Fence } from '../ports/fence.ts';
 import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
-import type { Fence } from '../ports/provider.ts';
 import { done } from './job.ts';
 import type { MigrationJobBodies, MigrationJobBody, MigrationJobContext } from './migration-job.ts';
 

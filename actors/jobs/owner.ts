@@ -1,7 +1,7 @@
 import type { EnsureRecordsInput, FirewallInput } from '../../machines/jobs.ts';
+import { kindOf } from '../../machines/model/actor-id.ts';
 import { namespaceOf } from '../../machines/model/namespaces.ts';
 import type { ActorId } from '../../machines/model/types.ts';
-import { kindOf } from '../controllers/object-ids.ts';
 import type { CallOwner } from '../ports/provider.ts';
 
 /** The object that an actor belongs to; null for actors that serve many, such as verifications and zones. */

@@ -1,5 +1,6 @@
-import { claimantName, nameTaken } from '../../machines/dns/zone.ts';
+import { nameTaken } from '../../machines/dns/zone.ts';
 import type { SetFailure, SetOutcome, WantedSet } from '../../machines/jobs.ts';
+import { objectOf } from '../../machines/model/actor-id.ts';
 import { planRecordSet, type RecordPlan, type RecordStep, relativeName } from '../../machines/model/dns.ts';
 import type { ActorId, DNSZone, JobFailure } from '../../machines/model/types.ts';
 import { failureOf, ProviderError } from '../ports/errors.ts';
@@ -80,7 +81,7 @@ async function carryOut(context: Context, step: RecordStep): Promise<void> {
 const takenBy = (owner: ActorId, { claimant, recordName }: WantedSet, zone: DNSZone): SetOutcome => ({
   claimant,
   changed: 0,
-  failure: conflict(nameTaken(`${recordName} in zone ${zone.name}`, claimantName(owner))),
+  failure: conflict(nameTaken(`${recordName} in zone ${zone.name}`, objectOf(owner))),
 });
 
 const refusalOf = ({ why, message }: NonNullable<RecordPlan['refusal']>): SetFailure =>

@@ -1,6 +1,5 @@
-import type { ObjectRef } from '../../machines/jobs.ts';
 import { familyOf } from '../../machines/model/address.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import { ProviderError } from '../ports/errors.ts';
 import type { Json } from '../ports/records.ts';
 import { isLimited, isNotFound } from './address-reader.ts';

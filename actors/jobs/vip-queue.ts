@@ -3,8 +3,8 @@ import type { MigratedInput, MigrationJobName } from '../../machines/migration/j
 import { isOvertaken, stateOfJob } from '../../machines/migration/phase.ts';
 import { MIGRATING_MESSAGE } from '../../machines/status/virtual-ip.ts';
 import { Overtaken, Unreachable } from '../ports/errors.ts';
+import type { Fence } from '../ports/fence.ts';
 import type { LegacyKinds, MigrationWriter } from '../ports/migration.ts';
-import type { Fence } from '../ports/provider.ts';
 import type { VipWriter } from '../ports/vip.ts';
 import { migrationJobBodies, virtualIPOf } from './migration.ts';
 import type { MigrationJobBodies } from './migration-job.ts';

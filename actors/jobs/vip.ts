@@ -1,6 +1,7 @@
-import type { ObjectRef, VipJobName } from '../../machines/jobs.ts';
+import type { VipJobName } from '../../machines/jobs.ts';
 import { isPromised, mayNeed } from '../../machines/migration/pending-owner.ts';
 import { parseAddress } from '../../machines/model/address.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { asOwner, isOwnedBy, type ReservedIP, type VipService } from '../../machines/vip/objects.ts';
 import { ProviderError } from '../ports/errors.ts';
 import type { LegacyKinds } from '../ports/migration.ts';

@@ -1,7 +1,7 @@
 import { type Difference, fieldsOf, type JobFailure } from '../../machines/model/types.ts';
 import type { ReservedIP } from '../../machines/vip/objects.ts';
 import { Withheld } from '../ports/errors.ts';
-import type { Fence } from '../ports/provider.ts';
+import type { Fence } from '../ports/fence.ts';
 import type { ActorRecord } from '../ports/records.ts';
 import type { JobData } from '../runtime/queue-data.ts';
 

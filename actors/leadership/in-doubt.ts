@@ -1,12 +1,13 @@
 import { expectUnheard, type ZoneContext } from '../../machines/dns/zone.ts';
 import { onlyKept } from '../../machines/firewall/claims.ts';
-import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import type { FirewallContext, FirewallDoubt } from '../../machines/firewall/context.ts';
 import { union } from '../../machines/firewall/decisions.ts';
-import { bothDoubts, type FirewallDoubt } from '../../machines/firewall/in-doubt.ts';
+import { bothDoubts } from '../../machines/firewall/in-doubt.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import type { ObservedPools } from '../controllers/pool-cache.ts';
 import type { ActorRecord, Clock } from '../ports/records.ts';
-import { type Charts, cellOf } from '../runtime/charts.ts';
+import type { Charts } from '../runtime/charts.ts';
 import { isSameJson } from '../runtime/same-json.ts';
 import { firewallBegin } from '../runtime/shared-state.ts';
 import { begin } from '../runtime/step.ts';

@@ -1,7 +1,6 @@
+import { actorOf, isPool, isRecordSet, isRoutedIP, isVip, isVirtualIP, kindOf } from '../../machines/model/actor-id.ts';
 import type { ActorId, Address } from '../../machines/model/types.ts';
-import { rightTaken } from '../../machines/pool/context.ts';
-import type { ProviderFacts } from '../../machines/spec/pool.ts';
-import { actorOf, isPool, isRecordSet, isRoutedIP, kindOf } from '../controllers/object-ids.ts';
+import { rightTaken } from '../../machines/pool/creation.ts';
 import { isForced, isReleased, type ObservedPools } from '../controllers/pool-cache.ts';
 import { isBare, isUnprimed, lostBy, specFact, uidOf } from '../controllers/pool-facts.ts';
 import type { ProviderList } from '../controllers/provider-list.ts';
@@ -12,7 +11,6 @@ import { SharedChanges } from '../controllers/shared-changes.ts';
 import type { PoolObject } from '../ports/cluster.ts';
 import type { ProviderDirectory } from '../ports/directory.ts';
 import { inSlices } from '../ports/in-slices.ts';
-import type { Provider } from '../ports/provider.ts';
 import type { Queues } from '../ports/queues.ts';
 import type { ActorRecord, StoredCell } from '../ports/records.ts';
 import type { Settings } from '../ports/settings.ts';
@@ -23,21 +21,12 @@ import { firewallBegin } from '../runtime/shared-state.ts';
 import { Alarms } from '../runtime/timers.ts';
 import type { Envelope } from '../runtime/turn.ts';
 import type { Vips } from '../vip/controller.ts';
-import { isVip, isVirtualIP } from '../vip/object-cache.ts';
 import type { VipDesk } from '../vip/service-allocation.ts';
 import type { Memory } from './in-doubt.ts';
-import { loadCells, resetClaims } from './recovery.ts';
+import { loadCells, resetClaims, withUnknownNodes } from './recovery.ts';
 import { isUndone, poolInput } from './restored-pool.ts';
 import { leftClaims } from './stale-claims.ts';
 import { LeftQueues } from './stale-queues.ts';
-
-/** A provider by its name: what it can do, and the means to call it, null without credentials. */
-export interface KnownProvider {
-  readonly facts: ProviderFacts;
-  readonly provider: Provider | null;
-  /** Its credentials have not been looked at yet: nobody is told of it before. */
-  readonly unread?: true;
-}
 
 export interface LeaderPorts extends TurnPorts {
   readonly queues: Queues;
@@ -160,7 +149,7 @@ export class Leader {
     const { pools, settings, isAway, clock } = this.#ports;
     const stored = written ?? (await loadCells(this.#ports, this.term));
     const isOver = (): boolean => this.#cells.stopped;
-    await this.#cells.loadAll(stored);
+    await this.#cells.loadAll(stored, withUnknownNodes);
     await resetClaims(stored, this.#ports, this.term);
     await pools.goBy(this.recordsOf, clock, isOver);
     const { true: owners = [], false: shared = [] } = Object.groupBy(this.cells.keys(), (id) => `${isPool(id) || isRecordSet(id)}`);

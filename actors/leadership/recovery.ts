@@ -1,5 +1,5 @@
 import type { AddressContext } from '../../machines/address/context.ts';
-import { isFirewall } from '../../machines/model/firewall-id.ts';
+import { isFirewall } from '../../machines/model/actor-id.ts';
 import { cloudOf } from '../../machines/model/provider-key.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';

@@ -1,5 +1,5 @@
 import type { AddressContext } from '../../machines/address/context.ts';
-import { isFirewall } from '../../machines/model/firewall-id.ts';
+import { actorOf, isFirewall, isPool, isRoutedIP } from '../../machines/model/actor-id.ts';
 import { type ActorId, type Address, FINALIZER } from '../../machines/model/types.ts';
 import type { PoolContext, PoolInput, RememberedPool } from '../../machines/pool/context.ts';
 import type { Binding } from '../../machines/pool/exposed.ts';
@@ -7,7 +7,6 @@ import { classInUse } from '../../machines/pool/service-observed.ts';
 import type { PoolSpec } from '../../machines/spec/pool.ts';
 import { type Doubt, nothingRemembered, rememberedPool, termIn, withClaimed, withDoubts } from '../../machines/status/restore-pool.ts';
 import { rememberedRoutedIP } from '../../machines/status/restore-routedip.ts';
-import { actorOf, isPool, isRoutedIP } from '../controllers/object-ids.ts';
 import type { ObservedPools } from '../controllers/pool-cache.ts';
 import type { PoolObject } from '../ports/cluster.ts';
 import type { ActorRecord, StoredCell } from '../ports/records.ts';

@@ -1,12 +1,11 @@
 import type { Claim } from '../../machines/events.ts';
-import type { FirewallContext } from '../../machines/firewall/decisions.ts';
-import { isFirewall } from '../../machines/model/firewall-id.ts';
-import type { ActorId } from '../../machines/model/types.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
+import { addressActor, cellOf, isFirewall } from '../../machines/model/actor-id.ts';
+import type { ActorId, Address } from '../../machines/model/types.ts';
 import { boundAddress } from '../../machines/status/restore-routedip.ts';
 import { poolContextIn } from '../controllers/record-view.ts';
 import type { PoolObject } from '../ports/cluster.ts';
 import type { ActorRecord } from '../ports/records.ts';
-import { cellOf } from '../runtime/charts.ts';
 import { isUndone } from './restored-pool.ts';
 
 interface Known {
@@ -32,5 +31,5 @@ function isLeft(claimant: ActorId, { cells, objects }: Known): boolean {
   const object = objects.get(id);
   if (object && isUndone(object)) return true;
   const remembered = pool && (!object || object.ref.uid === pool.ref.uid) ? Object.keys(pool.remembered) : [boundAddress(object?.status)];
-  return !remembered.some((address) => `${id}/ip/${address}` === claimant);
+  return !remembered.some((address) => addressActor(id, address as Address) === claimant);
 }

@@ -1,6 +1,6 @@
+import { verificationActor } from '../../machines/model/actor-id.ts';
 import { accountOfList, addressesOf, labelOf } from '../../machines/model/provider-key.ts';
 import type { Finding } from '../../machines/model/types.ts';
-import { verificationActor } from '../../machines/verification/verification.ts';
 import { doubtIn } from '../status/pool-view.ts';
 import type { Leader } from './leader.ts';
 

@@ -1,6 +1,6 @@
 import type { ClusterFact } from '../../machines/events.ts';
-import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address, Condition, EvacuatedNode, Evacuation, Finding, ObjectEvent } from '../../machines/model/types.ts';
+import type { CreateIntent, Published } from '../../machines/jobs.ts';
+import type { Address, Condition, EvacuatedNode, Evacuation, Finding, ObjectEvent, ObjectRef } from '../../machines/model/types.ts';
 import type { Json } from './records.ts';
 
 /** A FloatingIPPool or a NodeDNSRecordSet, as `ref.kind` tells, as the API server serves it; `spec` and `status` are not yet checked. */

@@ -1,5 +1,6 @@
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { KnownProvider } from '../leadership/leader.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
+import type { ProviderFacts } from '../../machines/spec/providers.ts';
+import type { Provider } from './provider.ts';
 import type { Json } from './records.ts';
 
 /** A Secret that holds credentials. */
@@ -40,4 +41,12 @@ export interface ProviderDirectory {
   need(who: string, need: ProviderNeed | null): void;
   /** Called with a key after what stands under it has changed: its means, its facts, or that it is there. */
   onChange(listener: (key: string) => void): void;
+}
+
+/** A provider by its name: what it can do, and the means to call it, null without credentials. */
+export interface KnownProvider {
+  readonly facts: ProviderFacts;
+  readonly provider: Provider | null;
+  /** Its credentials have not been looked at yet: nobody is told of it before. */
+  readonly unread?: true;
 }

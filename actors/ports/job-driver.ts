@@ -1,5 +1,5 @@
 import type { Finding } from '../../machines/model/types.ts';
-import type { Fence } from './provider.ts';
+import type { Fence } from './fence.ts';
 import type { Json } from './records.ts';
 
 /** What a Job of a class is asked to do. */

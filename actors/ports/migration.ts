@@ -1,8 +1,7 @@
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import type { ReservedIP } from '../../machines/vip/objects.ts';
 import type { ServiceObject, VirtualIP, VirtualIPStatus } from '../../machines/vip/virtualip.ts';
-import type { Fence } from './provider.ts';
+import type { Fence } from './fence.ts';
 
 /** A name within a namespace. */
 export interface Place {

@@ -1,5 +1,5 @@
-import type { JobName, ObjectRef } from '../../machines/jobs.ts';
-import type { ActorId } from '../../machines/model/types.ts';
+import type { JobName } from '../../machines/jobs.ts';
+import type { ActorId, ObjectRef } from '../../machines/model/types.ts';
 import type { ActorRecord } from './records.ts';
 
 /** Who sent an event. `outside`: the runtime, with what it observed in the cluster or at the provider, or because it begins or resumes an actor. */

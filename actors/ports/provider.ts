@@ -1,15 +1,10 @@
 import type { Address, DNSRecord, DNSZone, Family, ObservedAddress, Port, ProviderID } from '../../machines/model/types.ts';
+import type { Fence } from './fence.ts';
 import type { JobDriver } from './job-driver.ts';
 
 /** Why a call is made: a failover and its confirmation may use the whole budget between them, the others leave them a reserve. `create` is for the
  *  creation itself, of which a provider allows few; `intend` for what is read before and after it. */
 export type Purpose = 'failover' | 'confirm' | 'create' | 'intend' | 'verify' | 'dns' | 'firewall';
-
-/** Asked by the HTTP client after the budget is paid: `read` asks the record store, `assertFresh` runs synchronously just before the send. Both throw `Fenced`. */
-export interface Fence {
-  read(): Promise<void>;
-  assertFresh(): void;
-}
 
 /** The object for whose sake a call is made. */
 export interface CallOwner {

@@ -1,6 +1,20 @@
 import { type BackoffTables, FLIPOP_BACKOFF } from '../../machines/model/backoff.ts';
-import type { JobSettings } from '../jobs/job.ts';
-import { POLL_STEPS } from '../jobs/job.ts';
+
+/** Figures of the jobs; all in ms. */
+export interface JobSettings {
+  /** When to look again after a call was accepted: counted from the acceptance, the last step repeats. */
+  readonly pollSteps: readonly number[];
+  /** The same of an assign; null for looks that come when it is likely to have ended. */
+  readonly assignSteps: readonly number[] | null;
+  /** How long an assign, a confirmation or a lock may take before the job gives up. */
+  readonly assignTimeoutMs: number;
+  readonly findTimeoutMs: number;
+  /** How long a call may still take effect after it was sent. */
+  readonly callDeadlineMs: number;
+}
+
+/** Every 150 ms until 1.2 s, then 500, 1000, 2000 ms …: short actions are seen at once, long ones cost few calls. */
+export const POLL_STEPS: readonly number[] = [150, 150, 150, 150, 150, 150, 150, 150, 500, 1000, 2000];
 
 /** Every figure that an operator may set; all in ms. The same on every replica. */
 export interface Settings extends JobSettings {

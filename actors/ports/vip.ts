@@ -1,7 +1,6 @@
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import type { GroupOffer, IPGroupObject, ReservedIP, VipService } from '../../machines/vip/objects.ts';
-import type { Fence } from './provider.ts';
+import type { Fence } from './fence.ts';
 
 /** What is seen for the VIP allocator. Facts only: lost, doubled or late ones do no harm. */
 export interface VipListener {

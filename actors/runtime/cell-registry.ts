@@ -1,18 +1,16 @@
 import { zoneInput } from '../../machines/dns/zone.ts';
-import type { FirewallMachineInput } from '../../machines/firewall/decisions.ts';
+import type { FirewallMachineInput } from '../../machines/firewall/context.ts';
+import { cellOf, isVip, isVirtualIP } from '../../machines/model/actor-id.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import { CREATE_CLAIM } from '../../machines/pool/context.ts';
-import { withUnknownNodes } from '../leadership/recovery.ts';
 import { Unreachable } from '../ports/errors.ts';
 import { inSlices } from '../ports/in-slices.ts';
 import type { SavedTurn } from '../ports/observers.ts';
 import type { Queues } from '../ports/queues.ts';
 import type { ActorRecord, CellWrite, Command, StoredCell } from '../ports/records.ts';
 import { TurnGate } from '../ports/turn-gate.ts';
-import { isVip, isVirtualIP } from '../vip/object-cache.ts';
 import { beside } from './beside.ts';
 import { Cell, type CellPorts, type Halt, type TurnPorts } from './cell.ts';
-import { cellOf } from './charts.ts';
 import { discard, dispatch } from './dispatch.ts';
 import { NamespaceTurns } from './namespace-turns.ts';
 import { isSameJson } from './same-json.ts';
@@ -95,13 +93,13 @@ export class Cells {
     return this.#all.get(cell)?.records ?? null;
   }
 
-  /** Goes on with all that was stored, even if the term is over by then: what this process remembers of it has to be whole. */
-  async loadAll(stored: ReadonlyMap<ActorId, StoredCell>): Promise<void> {
+  /** Goes on with all that was stored, each as `asLoaded` makes it, even if the term is over by then: what this process remembers of it has to be whole. */
+  async loadAll(stored: ReadonlyMap<ActorId, StoredCell>, asLoaded: (cell: StoredCell) => StoredCell): Promise<void> {
     await inSlices(
       stored,
       this.#ports.clock,
       () => false,
-      ([id, cell]) => this.load(id, withUnknownNodes(cell)),
+      ([id, cell]) => this.load(id, asLoaded(cell)),
     );
   }
 

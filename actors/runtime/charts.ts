@@ -82,6 +82,3 @@ export function isNewer(id: string, than: string): boolean {
   }
   return false;
 }
-
-/** The cell whose mailbox an actor shares: a pool's addresses and its record set share the pool's, whose id has three parts; so does a RoutedIP's address. */
-export const cellOf = (actor: ActorId): ActorId => (/^(pool|rip)\//.test(actor) ? actor.split('/', 3).join('/') : actor);

@@ -1,11 +1,11 @@
 import type { CreateInput, PublishInput } from '../../machines/jobs.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import { Unreachable } from '../ports/errors.ts';
 import type { Log } from '../ports/observers.ts';
 import type { NewJob, Queues } from '../ports/queues.ts';
 import type { Command, JobCommand, Json, SendCommand, TimerCommand } from '../ports/records.ts';
 import type { Beside } from './beside.ts';
-import { cellOf } from './charts.ts';
 import { jobOf, TIMERS } from './queue-data.ts';
 import type { Envelope, TurnResult } from './turn.ts';
 

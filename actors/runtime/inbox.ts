@@ -1,11 +1,12 @@
 import type { JobName } from '../../machines/jobs.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import { type ActorId, fieldsOf, type ObservedAddress } from '../../machines/model/types.ts';
 import { Unreachable } from '../ports/errors.ts';
 import type { Log, Observer, SetAside } from '../ports/observers.ts';
 import type { ActiveJob, Consumer, JobStep, Queues } from '../ports/queues.ts';
 import type { ActorRecord, Clock, Waiting } from '../ports/records.ts';
 import type { Cells } from './cell-registry.ts';
-import { cellOf, termOf } from './charts.ts';
+import { termOf } from './charts.ts';
 import { isDoomed } from './doomed.ts';
 import { type Overdue, Waits } from './lost-commands.ts';
 import type { TimerData } from './queue-data.ts';

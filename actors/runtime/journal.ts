@@ -1,7 +1,8 @@
 import { type AddressContext, addressContext } from '../../machines/address/context.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import type { ActorId, Address } from '../../machines/model/types.ts';
 import type { JournalEntry, Json } from '../ports/records.ts';
-import { type Chart, cellOf, type StoredSnapshot } from './charts.ts';
+import type { Chart, StoredSnapshot } from './charts.ts';
 import type { MachineEvent } from './step.ts';
 
 /** The chart whose transitions are kept with what they were made of. Of the others only the states are: what they observe is the whole cluster. */

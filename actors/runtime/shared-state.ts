@@ -2,10 +2,10 @@ import type { AddressContext } from '../../machines/address/context.ts';
 import { claimedNodes } from '../../machines/address/decisions.ts';
 import type { Shared } from '../../machines/events.ts';
 import type { Held } from '../../machines/firewall/claims.ts';
-import type { FirewallMachineInput } from '../../machines/firewall/decisions.ts';
-import { firewallOf } from '../../machines/model/firewall-id.ts';
+import type { FirewallMachineInput } from '../../machines/firewall/context.ts';
+import { addressActor, firewallOf } from '../../machines/model/actor-id.ts';
 import { cloudOf } from '../../machines/model/provider-key.ts';
-import type { ActorId, ProviderID } from '../../machines/model/types.ts';
+import type { ActorId, Address, ProviderID } from '../../machines/model/types.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';
 import { rememberedClaim } from '../../machines/status/restore-routedip.ts';
 import type { PoolObject } from '../ports/cluster.ts';
@@ -107,11 +107,12 @@ export function firewallBegin(
     const remembered = rememberedClaim(status, id);
     if (!remembered) continue;
     const { owned, address, claim } = remembered;
-    const own = recordsOf(actor)?.get(`${actor}/ip/${address}`)?.snapshot.context as unknown as AddressContext | undefined;
+    const claimant = addressActor(actor, address as Address);
+    const own = recordsOf(actor)?.get(claimant)?.snapshot.context as unknown as AddressContext | undefined;
     if (own && !own.claimed.includes(id)) continue;
     for (const port of owned.ports) ports.add(port);
     for (const node of owned.nodes) nodes.add(node);
-    if (address && claim) claims[`${actor}/ip/${address}`] = claim;
+    if (address && claim) claims[claimant] = claim;
   }
   return { id, provider, firewall: name, owned: { ports: [...ports].sort(), nodes: [...nodes].sort() }, claims };
 }

@@ -1,8 +1,9 @@
 import type { Effect } from '../../machines/events.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import type { ActorId, Finding } from '../../machines/model/types.ts';
 import type { HeardEvent, Sender, Transition } from '../ports/observers.ts';
 import type { ActorRecord, CellWrite, Command, JobCommand, Json, SendCommand, TimerCommand, Waiting } from '../ports/records.ts';
-import { type Charts, cellOf, isNewer, keyOf } from './charts.ts';
+import { type Charts, isNewer, keyOf } from './charts.ts';
 import { claimsDiff, copyOf, type Draft, isChanged, type Obsolete, obsoleteOf } from './draft.ts';
 import { journalEntry } from './journal.ts';
 import { begin, type MachineEvent, type Step, step } from './step.ts';

@@ -1,8 +1,8 @@
-import type { ObjectRef } from '../../machines/jobs.ts';
+import { isRoutedIP } from '../../machines/model/actor-id.ts';
 import { isPrivate } from '../../machines/model/provider-key.ts';
 import { withStalled } from '../../machines/model/stalled.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { type ActorId, type Condition, FINALIZER, type Finding } from '../../machines/model/types.ts';
-import { isRoutedIP } from '../controllers/object-ids.ts';
 import type { ObservedPools } from '../controllers/pool-cache.ts';
 import type { ClusterWriter, PoolObject } from '../ports/cluster.ts';
 import type { ProviderDirectory } from '../ports/directory.ts';

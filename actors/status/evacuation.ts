@@ -1,6 +1,6 @@
+import { isPool } from '../../machines/model/actor-id.ts';
 import type { ActorId, EvacuatedNode, Evacuation } from '../../machines/model/types.ts';
 import { evacuationOf, unclearEvacuation } from '../../machines/status/evacuation.ts';
-import { isPool } from '../controllers/object-ids.ts';
 import { poolView } from '../controllers/record-view.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Observer, SavedTurn } from '../ports/observers.ts';

@@ -1,6 +1,6 @@
 import type { AddressContext } from '../../machines/address/context.ts';
+import { objectOf } from '../../machines/model/actor-id.ts';
 import type { ActorId } from '../../machines/model/types.ts';
-import { objectOf } from '../controllers/object-ids.ts';
 import type { Log, MoveStep, Observer, SavedTurn, Transition } from '../ports/observers.ts';
 import type { Clock } from '../ports/records.ts';
 import { coalesced } from '../runtime/debounce.ts';

@@ -1,9 +1,10 @@
 import type { ClusterFact } from '../../machines/events.ts';
+import { verificationActor, verifiedBy } from '../../machines/model/actor-id.ts';
 import { accountOfList, listKey } from '../../machines/model/provider-key.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import { familyServed } from '../../machines/pool/context.ts';
 import type { PoolView } from '../../machines/pool/view.ts';
-import { doubtOf, type VerificationContext, verificationActor, verifiedBy } from '../../machines/verification/verification.ts';
+import { doubtOf, type VerificationContext } from '../../machines/verification/verification.ts';
 import { poolView } from '../controllers/record-view.ts';
 import type { SavedTurn } from '../ports/observers.ts';
 import type { ActorRecord, Clock } from '../ports/records.ts';

@@ -1,15 +1,13 @@
 import { phaseOf } from '../../machines/dns/record-set.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
-import { isFirewall } from '../../machines/model/firewall-id.ts';
-import type { ActorId, Address } from '../../machines/model/types.ts';
+import { addressFrom, isFirewall, isPool, isRecordSet, isRoutedIP } from '../../machines/model/actor-id.ts';
+import type { ActorId, Address, ObjectRef } from '../../machines/model/types.ts';
 import { isRemembering, type PoolContext } from '../../machines/pool/context.ts';
 import { type PoolView, stamp } from '../../machines/pool/view.ts';
 import { moveToAfter } from '../../machines/status/annotations.ts';
 import { annotations, changesAt, poolConditions, poolStatus } from '../../machines/status/pool.ts';
 import { recordSetConditions, recordSetStatus } from '../../machines/status/record-set.ts';
 import { addressesIn } from '../../machines/status/restore-pool.ts';
-import { isPool, isRecordSet, isRoutedIP } from '../controllers/object-ids.ts';
-import { recordSetView } from '../controllers/record-view.ts';
+import { claimantsOf, recordSetView } from '../controllers/record-view.ts';
 import type { ClusterEvent, ClusterWriter, PoolObject, PoolProjection } from '../ports/cluster.ts';
 import { ProviderError, Refused, Unreachable } from '../ports/errors.ts';
 import { inSlices } from '../ports/in-slices.ts';
@@ -20,7 +18,6 @@ import { eventsOf, isAboutJobs, waitEvents } from './events.ts';
 import { isUnknown, type Notices, partially, unservedProjection, withNotices } from './notices.ts';
 import { doubtChanged, isClearing, shownView, type ViewPorts } from './pool-view.ts';
 import {
-  claimantsOf,
   firewallEventsOf,
   forbidden,
   type Holding,
@@ -300,8 +297,8 @@ export function projector(ports: ProjectorPorts): Observer & {
   };
 
   const noteOwner = (cell: ActorId, actor: ActorId, lives: boolean) => {
-    if (!actor.startsWith(`${cell}/ip/`)) return;
-    const address = actor.slice(`${cell}/ip/`.length) as Address;
+    const address = addressFrom(cell, actor);
+    if (address === null) return;
     if (lives) owners.set(address, cell);
     else if (owners.get(address) === cell) owners.delete(address);
   };

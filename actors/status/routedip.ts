@@ -1,11 +1,12 @@
-import { type AddressInput, addressContext } from '../../machines/address/context.ts';
+import { type AddressInput, addressContext, isOwn } from '../../machines/address/context.ts';
 import { isRetiring } from '../../machines/address/decisions.ts';
 import type { Held } from '../../machines/firewall/claims.ts';
-import { type FirewallContext, opensFor } from '../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
+import { opensFor } from '../../machines/firewall/decisions.ts';
 import { lossOf } from '../../machines/firewall/drift.ts';
 import type { FirewallOwned } from '../../machines/jobs.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import { type ActorId, type Condition, type Finding, fieldsOf } from '../../machines/model/types.ts';
-import { isOwn } from '../../machines/pool/adoption.ts';
 import { type PoolContext, wanted as wantedBy } from '../../machines/pool/context.ts';
 import { isByIssuer, nodesRemembered } from '../../machines/pool/node-claim.ts';
 import type { AddressView, PoolView } from '../../machines/pool/view.ts';
@@ -132,8 +133,6 @@ function ownedFrom({ owned, claims }: FirewallContext, claimant: ActorId): Firew
   };
 }
 
-const cellOf = (claimant: ActorId): ActorId => claimant.split('/', 3).join('/');
-
 /** What became of the addresses of a RoutedIP that is being deleted, of those that ended in the turn. */
 export function releaseEvents({ cell, transitions }: SavedTurn): readonly ClusterEvent[] {
   const owner = transitions.find(({ actor }) => actor === cell)?.after?.snapshot.context as unknown as PoolContext | undefined;
@@ -168,12 +167,6 @@ export function firewallEventsOf(transition: Transition): readonly { readonly ce
   const found = deferral(was, is);
   const kept = found ? found.claimants.map((claimant) => ({ cell: cellOf(claimant), event: found.event })) : [];
   return [...waiting, ...kept, ...losses(was, is).map(({ claimant, event }) => ({ cell: cellOf(claimant), event }))];
-}
-
-/** The RoutedIPs that have claims on a firewall. */
-export function claimantsOf(record: ActorRecord | undefined): readonly ActorId[] {
-  const { claims = {} } = (record?.snapshot.context ?? {}) as unknown as Partial<FirewallContext>;
-  return [...new Set(Object.keys(claims).map(cellOf))];
 }
 
 /** The RoutedIPs for which the firewall's job opens something. */

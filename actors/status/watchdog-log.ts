@@ -1,7 +1,6 @@
-import type { Finding } from '../../machines/model/types.ts';
+import type { Finding, ObjectRef } from '../../machines/model/types.ts';
 import { type Log, objectName } from '../ports/observers.ts';
 import type { Clock } from '../ports/records.ts';
-import type { Watched } from './watchdog.ts';
 
 /** So many objects are named one by one within a minute for each reason; the others as one. */
 const LINES = 5;
@@ -71,4 +70,12 @@ export class WatchdogLog {
       });
     if (window) window.lines += isFew ? all.length : LINES;
   }
+}
+
+/** An object of ours, or a Service that is to have an address, as last observed. */
+export interface Watched {
+  readonly ref: ObjectRef;
+  /** Null where the status shows none. */
+  readonly generation: number | null;
+  readonly deleting: boolean;
 }

@@ -1,18 +1,10 @@
-import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ActorId, Finding } from '../../machines/model/types.ts';
 import { inSlices } from '../ports/in-slices.ts';
 import type { Log } from '../ports/observers.ts';
 import type { Clock } from '../ports/records.ts';
 import { NO_NOTICES, type Notices } from './notices.ts';
+import type { Watched } from './watchdog-log.ts';
 import { WatchdogLog } from './watchdog-log.ts';
-
-/** An object of ours, or a Service that is to have an address, as last observed. */
-export interface Watched {
-  readonly ref: ObjectRef;
-  /** Null where the status shows none. */
-  readonly generation: number | null;
-  readonly deleting: boolean;
-}
 
 export interface WatchdogPorts {
   readonly clock: Clock;

@@ -9,7 +9,7 @@ import type { Log, Observer } from '../ports/observers.ts';
 import type { Clock } from '../ports/records.ts';
 import type { VipSource, VipWriter } from '../ports/vip.ts';
 import type { Cells } from '../runtime/cell-registry.ts';
-import type { Watched } from '../status/watchdog.ts';
+import type { Watched } from '../status/watchdog-log.ts';
 import { VipAnnouncer } from './events.ts';
 import type { GroupFigures } from './group-index.ts';
 import { Regrouping } from './group-labels.ts';

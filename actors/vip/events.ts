@@ -1,4 +1,4 @@
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import type { VipContext, VipRefusal } from '../../machines/vip/decisions.ts';
 import { CONTENDED } from '../../machines/vip/objects.ts';
 import type { ClusterEvent, ClusterWriter } from '../ports/cluster.ts';

@@ -1,7 +1,6 @@
-import type { ObjectRef } from '../../machines/jobs.ts';
 import { shortList } from '../../machines/model/several.ts';
 import { withStalled } from '../../machines/model/stalled.ts';
-import type { Condition } from '../../machines/model/types.ts';
+import type { Condition, ObjectRef } from '../../machines/model/types.ts';
 import type { InvalidGroup, ParsedGroup } from '../../machines/vip/ip-group.ts';
 import { CONTENDED, type IPGroupObject } from '../../machines/vip/objects.ts';
 import type { ClusterEvent, ClusterWriter } from '../ports/cluster.ts';

@@ -1,6 +1,6 @@
 import { Fenced } from '../ports/errors.ts';
+import type { Fence } from '../ports/fence.ts';
 import type { Leadership } from '../ports/leadership.ts';
-import type { Fence } from '../ports/provider.ts';
 import type { Clock } from '../ports/records.ts';
 
 export interface LeaderFencePorts {

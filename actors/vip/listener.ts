@@ -1,6 +1,7 @@
+import { vipActor, virtualIPActor } from '../../machines/model/actor-id.ts';
 import type { VirtualIPListener } from '../ports/migration.ts';
 import type { VipListener } from '../ports/vip.ts';
-import { type ObservedVips, vipActor, virtualIPActor } from './object-cache.ts';
+import type { ObservedVips } from './object-cache.ts';
 import type { VipDesk } from './service-allocation.ts';
 
 export interface GroupsShown {

@@ -1,5 +1,6 @@
 import { isKnown, NOTHING_AROUND, type VirtualIPContext, type VirtualIPObserved } from '../../machines/migration/decisions.ts';
 import { cloneOfVirtualIP } from '../../machines/migration/observe.ts';
+import { isVirtualIP } from '../../machines/model/actor-id.ts';
 import { parseAddress } from '../../machines/model/address.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import { virtualIPStatus } from '../../machines/status/virtual-ip.ts';
@@ -10,7 +11,7 @@ import { type Log, objectName } from '../ports/observers.ts';
 import type { Clock } from '../ports/records.ts';
 import type { Cells } from '../runtime/cell-registry.ts';
 import { Looks } from '../runtime/work-queue.ts';
-import { isVirtualIP, type ObservedVips } from './object-cache.ts';
+import type { ObservedVips } from './object-cache.ts';
 import { lookAround } from './observe-migration.ts';
 
 export interface VirtualIPDeskPorts {

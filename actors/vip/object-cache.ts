@@ -1,18 +1,8 @@
+import { formerVirtualIPActor, vipActor } from '../../machines/model/actor-id.ts';
 import { parseAddress } from '../../machines/model/address.ts';
 import type { ActorId, Address } from '../../machines/model/types.ts';
 import { type IPGroupObject, ipNameOf, type ReservedIP, type VipService } from '../../machines/vip/objects.ts';
 import type { VirtualIP } from '../../machines/vip/virtualip.ts';
-
-/** The actor of a Service's address. */
-export const vipActor = ({ namespace, name }: { readonly namespace: string; readonly name: string }): ActorId => `vip/${namespace}/${name}`;
-
-export const isVip = (actor: ActorId): boolean => actor.startsWith('vip/');
-
-/** The actor of a VirtualIP. */
-export const virtualIPActor = ({ namespace, name }: { readonly namespace: string; readonly name: string }): ActorId =>
-  `vvip/${namespace}/${name}`;
-
-export const isVirtualIP = (actor: ActorId): boolean => actor.startsWith('vvip/');
 
 /** The actor for which an address is reserved; null when it is nobody's that we know of. One of a VirtualIP is not the Service's of that name. That of a RoutedIP or a
  *  VirtualIP is looked after by an actor of this kind only when its owner is gone: it finds out whether that is so, and frees the address, as for a Service that is gone. */
@@ -21,10 +11,6 @@ export const ownerActor = ({ owner, legacy, reclaim }: Pick<ReservedIP, 'owner' 
   if (reclaim) return `vip/RoutedIP/${owner.namespace}/${owner.name}`;
   return legacy ? formerVirtualIPActor(owner) : vipActor(owner);
 };
-
-/** The actor of what is reserved for a VirtualIP that is gone. */
-export const formerVirtualIPActor = ({ namespace, name }: { readonly namespace: string; readonly name: string }): ActorId =>
-  `vip/VirtualIP/${namespace}/${name}`;
 
 /** All that was told of Services, IPGroups and IPs, as of now. */
 export class ObservedVips {

@@ -1,10 +1,10 @@
 import type { GroupObserved } from '../../machines/events.ts';
+import { actorOf, isRoutedIP } from '../../machines/model/actor-id.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';
-import { GROUPS_UNSEEN, type GroupRefusal, type GroupWish, groupRefusal, groupWish } from '../../machines/pool/ip-group-offer.ts';
+import { GROUPS_UNSEEN, type GroupWish, groupRefusal, groupWish } from '../../machines/pool/ip-group-offer.ts';
 import { parseGroup } from '../../machines/vip/ip-group.ts';
-import { type GroupOffer, ipNameOf, isHeldBy, isKeptFor, type ReservedIP } from '../../machines/vip/objects.ts';
-import { actorOf, isRoutedIP } from '../controllers/object-ids.ts';
+import { type GroupOffer, type GroupRefusal, ipNameOf, isHeldBy, isKeptFor, type ReservedIP } from '../../machines/vip/objects.ts';
 import { poolContextIn } from '../controllers/record-view.ts';
 import type { Cells } from '../runtime/cell-registry.ts';
 import type { Allocator } from './allocator.ts';

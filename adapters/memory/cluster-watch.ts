@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterListener, PoolObject } from '../../actors/ports/cluster.ts';
 import type { NodeRef, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../../machines/model/types.ts';
-import type { ClusterWorld } from './cluster-world.ts';
 
 /** What is watched by itself: pools, RoutedIPs and NodeDNSRecordSets; classes and issuers; nodes; Services with their endpoints, and Pods. */
 export type Watched = 'objects' | 'policies' | 'nodes' | 'services';
@@ -19,6 +18,16 @@ export interface Seen {
 
 export type Tell = (listener: ClusterListener, seen: Seen) => void;
 
+/** What is watched, and how it is told. */
+export interface WatchedWorld {
+  readonly seen: Seen;
+  /** As it is now, copied or not. */
+  copy(watched: Watched): Partial<Seen>;
+  live(watched: Watched): Partial<Seen>;
+  readonly tellFacts: Tell;
+  tellPool(listener: ClusterListener, seen: Seen, pool: PoolObject): void;
+}
+
 /** A change of which a watch that is stuck has not told, with what stood then. */
 interface Missed {
   readonly seen: Partial<Seen>;
@@ -27,14 +36,14 @@ interface Missed {
 
 /** The watches of one process. Each tells at once what changes, unless it is stuck. */
 export class ClusterWatch {
-  readonly #world: ClusterWorld;
+  readonly #world: WatchedWorld;
   readonly #stuck = new Map<Watched, Missed[]>();
   #listener: ClusterListener | null = null;
   #seen: Seen;
   #evacuating: readonly NodeRef[] = [];
   #machines: ReadonlyMap<string, string> = new Map();
 
-  constructor(world: ClusterWorld) {
+  constructor(world: WatchedWorld) {
     this.#world = world;
     this.#seen = world.seen;
   }

@@ -3,9 +3,9 @@ import type { Accounted } from '../../actors/ports/accounted.ts';
 import type { ClusterEvent, ClusterListener, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
 import { Unreachable } from '../../actors/ports/errors.ts';
 import type { Json } from '../../actors/ports/records.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
 import { compile, servingNodes } from '../../machines/model/matching.ts';
 import { serviceOf, serviceQueryOf } from '../../machines/model/service-ref.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import {
   ADDRESS,
   type Condition,

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterEvent, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports/records.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address, Condition, Evacuation, ObservedNode, ObservedPod, ObservedService } from '../../machines/model/types.ts';
+import type { Address, Condition, Evacuation, ObjectRef, ObservedNode, ObservedPod, ObservedService } from '../../machines/model/types.ts';
 import { ClusterWorld, keyOf, type MemoryClusterOptions, ROUTED_IP } from './cluster-world.ts';
 import { type ProcessCluster, processCluster } from './process-cluster.ts';
 

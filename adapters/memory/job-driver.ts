@@ -1,6 +1,6 @@
 import { ProviderError } from '../../actors/ports/errors.ts';
+import type { Fence } from '../../actors/ports/fence.ts';
 import type { JobDriver, JobMessage, JobRequest, JobState } from '../../actors/ports/job-driver.ts';
-import type { Fence } from '../../actors/ports/provider.ts';
 import type { Clock } from '../../actors/ports/records.ts';
 import { MemoryPlatform } from './job-platform.ts';
 import { type Duration, durationOf } from './random.ts';

@@ -1,7 +1,8 @@
 import type { Budget } from '../../actors/ports/budget.ts';
 import { Fenced, PartialList, ProviderError } from '../../actors/ports/errors.ts';
+import type { Fence } from '../../actors/ports/fence.ts';
 import type { Probe } from '../../actors/ports/observers.ts';
-import type { Call, Fence, Provider, Purpose } from '../../actors/ports/provider.ts';
+import type { Call, Provider, Purpose } from '../../actors/ports/provider.ts';
 import type { Clock } from '../../actors/ports/records.ts';
 import { type Fault, type Faults, faultError } from './faults.ts';
 import { type Duration, durationOf } from './random.ts';

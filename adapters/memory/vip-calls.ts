@@ -1,6 +1,6 @@
 import { Fenced, ProviderError, Unreachable } from '../../actors/ports/errors.ts';
+import type { Fence } from '../../actors/ports/fence.ts';
 import type { Probe } from '../../actors/ports/observers.ts';
-import type { Fence } from '../../actors/ports/provider.ts';
 import type { Fault } from './faults.ts';
 import { durationOf } from './random.ts';
 import type { LoggedVipWrite, VipVerb, VipWorld } from './vip-world.ts';

@@ -1,7 +1,6 @@
 import type { Probe } from '../../actors/ports/observers.ts';
 import type { Json } from '../../actors/ports/records.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import { addressOfIP, type IPGroupObject, type ReservedIP, type VipService } from '../../machines/vip/objects.ts';
 import type { Faults } from './faults.ts';
 import { type ProcessVips, processVips } from './vip-process.ts';

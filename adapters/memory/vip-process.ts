@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Probe } from '../../actors/ports/observers.ts';
 import type { VipSource, VipWriter } from '../../actors/ports/vip.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { ipNameOf, isHeldBy, isKeptFor, isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../machines/vip/objects.ts';
 import { vipCalls } from './vip-calls.ts';
 import { vipWatch } from './vip-watch.ts';

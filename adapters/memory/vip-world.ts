@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { MigrationWriter, Place } from '../../actors/ports/migration.ts';
 import type { Clock } from '../../actors/ports/records.ts';
 import type { VipListener, VipWriter } from '../../actors/ports/vip.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { type IPGroupObject, type ReservedIP, VIP_FINALIZER, type VipService } from '../../machines/vip/objects.ts';
 import { MIGRATING_ANNOTATION, type ServiceObject, type VirtualIP } from '../../machines/vip/virtualip.ts';
 import { type Faults, faultPlan } from './faults.ts';

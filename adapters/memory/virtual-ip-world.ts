@@ -1,5 +1,5 @@
 import type { LiveIP, LiveService, LiveVirtualIP, VirtualIPListener } from '../../actors/ports/migration.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import type { ReservedIP } from '../../machines/vip/objects.ts';
 import type { VirtualIP, VirtualIPStatus } from '../../machines/vip/virtualip.ts';
 import { type StoredService, serviceKey, type VipWorld } from './vip-world.ts';

@@ -1,5 +1,5 @@
 import type { Probe } from '../../actors/ports/observers.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import type { VirtualIP, VirtualIPStatus } from '../../machines/vip/virtualip.ts';
 import { serviceKey, type VipWorld } from './vip-world.ts';
 import { type ProcessVirtualIPs, processVirtualIPs } from './virtual-ip-process.ts';

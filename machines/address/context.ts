@@ -1,9 +1,9 @@
-import type { AddressEvent, FirewallPolicy, RetirePolicy } from '../events.ts';
+import type { AddressEvent, RetirePolicy } from '../events.ts';
 import { NO_FIREWALL } from '../firewall/policy.ts';
 import type { Confirmation, JobOutput } from '../jobs.ts';
 import type { BackoffTables } from '../model/backoff.ts';
+import type { FirewallPolicy } from '../model/firewall-policy.ts';
 import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, Place, ProviderID } from '../model/types.ts';
-import { isOwn } from '../pool/adoption.ts';
 
 /** What an address remembers: the least that decides. */
 export interface AddressContext extends Pick<AddressInput, 'id' | 'pool' | 'provider' | 'address' | 'origin'> {
@@ -179,3 +179,8 @@ export const addressContext = (input: AddressInput): AddressContext => ({
   retiring: null,
   ...(input.claimsWithin !== undefined && { claimsWithin: input.claimsWithin }),
 });
+
+/** An address is its owner's once it was made for it, or was confirmed on a node for it: from then on nothing here holds it up. Records and statuses of before tell of
+ *  elections alone: whoever was elected then had it. */
+export const isOwn = ({ origin, epoch, unconfirmed }: Pick<AddressContext, 'origin' | 'epoch' | 'unconfirmed'>): boolean =>
+  origin === 'Created' || (epoch > 0 && !unconfirmed);

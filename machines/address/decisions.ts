@@ -1,11 +1,12 @@
 import type { Decision, Effect, Refused } from '../events.ts';
 import { portsOn } from '../firewall/policy.ts';
-import type { AssignInput, ElectInput, FindInput, RoutedIPSubject } from '../jobs.ts';
+import type { AssignInput, ElectInput, FindInput } from '../jobs.ts';
 import { backoffMs, isUntilChanged, restMs } from '../model/backoff.ts';
+import type { RoutedIPSubject } from '../model/firewall-policy.ts';
+import { nodeClaim } from '../model/node-claim.ts';
 import type { JobFailure, NodeRef, ObservedAddress } from '../model/types.ts';
-import { isOwn } from '../pool/adoption.ts';
-import { nodeClaim } from '../pool/node-claim.ts';
 import type { AddressContext, AddressSettings, AnyAddressEvent, ResumeState } from './context.ts';
+import { isOwn } from './context.ts';
 
 type Next = Decision<AddressContext>;
 const next = (context: AddressContext, ...effects: Effect[]): Next => ({ context, effects });

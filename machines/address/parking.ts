@@ -1,7 +1,7 @@
 import type { Decision } from '../events.ts';
 import type { UnassignInput } from '../jobs.ts';
-import { isOwn } from '../pool/adoption.ts';
 import type { AddressContext, AddressSettings, AnyAddressEvent } from './context.ts';
+import { isOwn } from './context.ts';
 import { fail, isRetiring, leaveHolder } from './decisions.ts';
 
 /** An address that somebody wants on no node: it leaves the one that it is on, its ports are closed there, and it waits until that is taken back. Where somebody puts it

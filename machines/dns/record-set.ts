@@ -11,13 +11,13 @@ import type {
   Resume,
   SpecObserved,
 } from '../events.ts';
-import type { ObjectRef } from '../jobs.ts';
+import { zoneActor } from '../model/actor-id.ts';
 import { fullName, type RecordTarget } from '../model/dns.ts';
 import { matching, queryOf } from '../model/matching.ts';
-import type { ActorId, Address, ObservedNode } from '../model/types.ts';
+import type { ActorId, Address, ObjectRef, ObservedNode } from '../model/types.ts';
 import { type ErrorReason, refusedNow } from '../spec/operator-credentials.ts';
 import { type AddressType, checkRecordSetSpec, type RecordSetSpec } from '../spec/record-set.ts';
-import { nameTaken, zoneActor } from './zone.ts';
+import { nameTaken } from './zone.ts';
 
 /** What a record set remembers: what it publishes, where, and what came of it. */
 export interface RecordSetContext extends RecordSetInput {

@@ -1,9 +1,10 @@
 import type { Effect, RecordsApplied, RecordsAsked, RecordsClaimed, RecordsFailure } from '../events.ts';
 import type { SetFailure } from '../jobs.ts';
+import { objectOf } from '../model/actor-id.ts';
 import { fullName, type Records, relativeName } from '../model/dns.ts';
 import { byPrecedence, type Claim } from '../model/precedence.ts';
 import type { ActorId } from '../model/types.ts';
-import { claimantName, type Next, nameTaken, next, type ZoneClaim, type ZoneContext, type ZoneSettings } from './zone.ts';
+import { type Next, nameTaken, next, type ZoneClaim, type ZoneContext, type ZoneSettings } from './zone.ts';
 
 /** Takes a claim over, whole; one without addresses is given back. One that says nothing new is answered by what is known of it. */
 export const noteRecords =
@@ -95,6 +96,6 @@ function withWinner({ zone, zoneName }: ZoneContext, claim: ZoneClaim, winner: A
   const title = fullName({ recordName: claim.recordName, zone: zoneName ?? zone });
   return {
     ...fresh,
-    told: { failure: { kind: 'Conflict', message: nameTaken(title, claimantName(winner)) } },
+    told: { failure: { kind: 'Conflict', message: nameTaken(title, objectOf(winner)) } },
   };
 }

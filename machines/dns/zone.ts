@@ -1,5 +1,6 @@
 import type { Decision, Effect, RecordsClaimed, RecordsFailure, Resume, SecretObserved } from '../events.ts';
 import type { EnsuredRecords } from '../jobs.ts';
+import { isZone, zoneActor, zoneOf } from '../model/actor-id.ts';
 import { type BackoffTables, restMs } from '../model/backoff.ts';
 import { canonicalZone, type Records, type RecordTarget, relativeName } from '../model/dns.ts';
 import type { ActorId, JobFailure } from '../model/types.ts';
@@ -76,27 +77,17 @@ export type AnyZoneEvent =
   | { readonly type: 'xstate.done.actor.ensure'; readonly output: EnsuredRecords; readonly at: number }
   | { readonly type: 'xstate.error.actor.ensure'; readonly error: JobFailure; readonly at: number };
 
-/** The actor of a zone; `zone` in canonical form. */
-export const zoneActor = (provider: string, zone: string): ActorId => `zone/${provider}/${zone}`;
-
 /** Under which names of record sets are compared, each with its zone. No address looks like it. */
 export const nameKey = ({ provider, zone, recordName }: Omit<RecordTarget, 'ttlSeconds'>): string =>
   `${zoneActor(provider, zone)} ${relativeName(recordName, zone) ?? canonicalZone(recordName)}`;
 
-export const isNameKey = (key: string): boolean => key.startsWith('zone/');
+export const isNameKey = (key: string): boolean => isZone(key);
 
 export const nameTaken = (name: string, owner: string): string => `${name} belongs to ${owner}, which keeps it`;
 
 /** What the actor of that id begins with. */
 export function zoneInput(id: ActorId): ZoneInput {
-  const [, provider = '', ...zone] = id.split('/');
-  return { id, provider, zone: zone.join('/') };
-}
-
-/** A claimant as people know it. */
-export function claimantName(id: ActorId): string {
-  const [part, namespace, name] = id.split('/');
-  return `${part === 'pool' ? 'FloatingIPPool' : 'NodeDNSRecordSet'} ${namespace}/${name}`;
+  return { id, ...zoneOf(id) };
 }
 
 export const zoneContext = ({ id, provider, zone, unheardUntil }: ZoneInput): ZoneContext => ({

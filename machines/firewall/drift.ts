@@ -2,7 +2,7 @@ import type { Decision } from '../events.ts';
 import type { FirewallFound, FirewallOwned } from '../jobs.ts';
 import type { ActorId } from '../model/types.ts';
 import { type Held, needs, openable, unionOf } from './claims.ts';
-import type { AnyFirewallEvent, FirewallContext } from './decisions.ts';
+import type { AnyFirewallEvent, FirewallContext } from './context.ts';
 
 /** What somebody, or the end of a machine, took out of a firewall while it was needed: it is noticed by a verification, looked at, and put back. */
 

@@ -1,7 +1,8 @@
 import { setup } from 'xstate';
 import { asking, durables, EFFECTS, runs, take } from '../durable.machine.ts';
 import type { Decision } from '../events.ts';
-import type { AnyFirewallEvent, FirewallContext, FirewallMachineInput, FirewallSettings } from './decisions.ts';
+import type { AnyFirewallEvent, FirewallContext, FirewallMachineInput } from './context.ts';
+import type { FirewallSettings } from './decisions.ts';
 import * as firewall from './decisions.ts';
 import * as losses from './drift.ts';
 import * as doubts from './in-doubt.ts';

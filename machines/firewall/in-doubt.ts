@@ -1,16 +1,6 @@
 import type { Decision } from '../events.ts';
 import { restMs } from '../model/backoff.ts';
-import type { AnyFirewallEvent, FirewallContext } from './decisions.ts';
-
-/** A call that was sent and of which no answer was heard may still change a firewall, until a call's deadline has passed. Then only a look tells. */
-export interface FirewallDoubt {
-  /** Of the job that sent it, or of either. What may still be removed does not count as open; what may still be added is not removed, since it is not there yet. */
-  readonly of: 'open' | 'prune' | 'both';
-  /** Ms since the epoch. */
-  readonly until: number;
-  /** How long it may last at most, ms, where that is longer than a call: as long as others may still send it. */
-  readonly wholeMs?: number;
-}
+import type { AnyFirewallEvent, FirewallContext, FirewallDoubt } from './context.ts';
 
 export interface DoubtSettings {
   /** How long a call may still take effect after it was sent, ms. */

@@ -1,6 +1,6 @@
 import type { ActorId, NodeRef, ProviderID } from '../model/types.ts';
 import { type Held, openable, pendingAmong } from './claims.ts';
-import type { AnyFirewallEvent, Ask, FirewallContext } from './decisions.ts';
+import type { AnyFirewallEvent, Ask, FirewallContext } from './context.ts';
 
 /** A provider accepts a change of a firewall first and applies it on each machine later: in seconds, mostly, and on a machine that hangs never. */
 

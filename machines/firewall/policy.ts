@@ -1,4 +1,4 @@
-import type { FirewallPolicy } from '../events.ts';
+import type { FirewallPolicy } from '../model/firewall-policy.ts';
 
 /** No firewall, no mark. */
 export const NO_FIREWALL: FirewallPolicy = { firewall: null, postAllow: false, ports: [] };

@@ -1,8 +1,8 @@
-import { firewallOf } from '../model/firewall-id.ts';
+import { firewallOf } from '../model/actor-id.ts';
 import { namespaceOf } from '../model/namespaces.ts';
 import type { ActorId } from '../model/types.ts';
 import { type Held, heldWithout, openable, unionOf } from './claims.ts';
-import type { FirewallContext } from './decisions.ts';
+import type { FirewallContext } from './context.ts';
 
 /** Of so many rules that are the last ones of a firewall, a namespace gets one only while it has fewer rules than are free. */
 const LAST_RULES = 10;

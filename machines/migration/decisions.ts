@@ -1,7 +1,6 @@
 import type { Decision } from '../events.ts';
-import type { ObjectRef } from '../jobs.ts';
 import { type BackoffTables, backoffMs } from '../model/backoff.ts';
-import type { ActorId, JobFailure } from '../model/types.ts';
+import type { ActorId, JobFailure, ObjectRef } from '../model/types.ts';
 import { cloneName, type Surroundings, type VirtualIP } from '../vip/virtualip.ts';
 import type * as jobs from './jobs.ts';
 import { isMigrating, type Stage, stageOf } from './phase.ts';

@@ -1,4 +1,4 @@
-import type { ObjectRef } from '../jobs.ts';
+import type { ObjectRef } from '../model/types.ts';
 
 /** The durable jobs of VirtualIPs. Each may be repeated: it looks at what stands before it writes, and what is done already is not done again. */
 export interface MigrationJobs {

@@ -1,4 +1,4 @@
-import type { ObjectRef } from '../jobs.ts';
+import type { ObjectRef } from '../model/types.ts';
 import { MIGRATING_ANNOTATION, type ServiceObject } from '../vip/virtualip.ts';
 
 /** The copy of a Service that a VirtualIP is served by, and how it follows the Service. */

@@ -343,3 +343,14 @@ export interface BoundAddress {
 
 /** Whether it can be a term of ours: one each millisecond for thirty years would not come so far. What others have written there leaves no room for the next ones. */
 export const isTerm = (term: number): boolean => Number.isSafeInteger(term) && term > 0 && term < 1e12;
+
+/** A Kubernetes object as jobs and projections name it. */
+export interface ObjectRef {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Which of them are taken. Never: none. Unassigned: those that are attached to nothing, or to a node of this cluster. */
+export type Adoption = 'Never' | 'Unassigned' | 'Any';

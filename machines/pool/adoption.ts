@@ -1,19 +1,12 @@
 import type { AddressContext } from '../address/context.ts';
+import { isOwn } from '../address/context.ts';
 import { several } from '../model/several.ts';
-import type { Address, Finding, ObjectEvent } from '../model/types.ts';
+import type { Address, Adoption, Finding, ObjectEvent } from '../model/types.ts';
 import type { Member } from './assignment.ts';
 import { entries, type PoolContext, wanted } from './context.ts';
 import type { PoolView } from './view.ts';
 
 /** Addresses that an object names, and that were never its own: somebody may need them where they are. */
-
-/** Which of them are taken. Never: none. Unassigned: those that are attached to nothing, or to a node of this cluster. */
-export type Adoption = 'Never' | 'Unassigned' | 'Any';
-
-/** An address is its owner's once it was made for it, or was confirmed on a node for it: from then on nothing here holds it up. Records and statuses of before tell of
- *  elections alone: whoever was elected then had it. */
-export const isOwn = ({ origin, epoch, unconfirmed }: Pick<AddressContext, 'origin' | 'epoch' | 'unconfirmed'>): boolean =>
-  origin === 'Created' || (epoch > 0 && !unconfirmed);
 
 export const adoptionOf = ({ spec, exposed }: Pick<PoolContext, 'spec' | 'exposed'>): Adoption =>
   spec?.adoption ?? (exposed ? 'Unassigned' : 'Any');

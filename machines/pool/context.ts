@@ -1,6 +1,6 @@
 import type { Remembered } from '../address/context.ts';
-import type { Decision, Effect } from '../events.ts';
-import type { ObjectRef } from '../jobs.ts';
+import type { Decision, Effect, Room } from '../events.ts';
+import { addressActor } from '../model/actor-id.ts';
 import { familyOf } from '../model/address.ts';
 import type { BackoffTables } from '../model/backoff.ts';
 import type { RecordTarget } from '../model/dns.ts';
@@ -12,22 +12,20 @@ import type {
   Address,
   Candidate,
   Family,
-  Finding,
   JobFailure,
   Leaving,
   NodeRef,
+  ObjectRef,
   ObservedAddress,
   ProviderID,
 } from '../model/types.ts';
 import { type Absence, nodeKey, stoodIn } from '../policy/recovery-grace.ts';
 import type { ErrorReason } from '../spec/operator-credentials.ts';
 import type { PoolSpec } from '../spec/pool.ts';
-import { isPaused, type NotedMarks } from './annotations.ts';
+import type { NotedMarks } from './annotations.ts';
 import { isUnderWay, type Member } from './assignment.ts';
-import { asBegun } from './creation.ts';
 import { type Binding, type Exposed, exposedBefore } from './exposed.ts';
 import type { GaveUp } from './gave-up.ts';
-import { awaitsOffer, isFromGroup } from './ip-group-offer.ts';
 
 /** What a pool remembers: the least that decides. */
 export interface PoolContext {
@@ -98,13 +96,6 @@ export interface PoolContext {
   readonly since: number;
   /** What the pool's record set was told last; null while there is none. */
   readonly named: Named | null;
-}
-
-/** What the leader says to whoever would create an address in a namespace that may keep so many. */
-export interface Room {
-  readonly isGranted: boolean;
-  /** Why it is not; absent while that is to be found out. */
-  readonly refusal?: Finding;
 }
 
 export interface NodeBackOff {
@@ -254,10 +245,6 @@ export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolI
 export type Next = Decision<PoolContext>;
 export const next = (context: PoolContext, effects: readonly Effect[] = []): Next => ({ context, effects });
 
-export const recordSetActor = (pool: ActorId): ActorId => `${pool}/dns`;
-
-export const addressActor = (pool: ActorId, address: Address): ActorId => `${pool}/ip/${address}`;
-
 export const tell = (
   context: PoolContext,
   address: Address,
@@ -296,7 +283,7 @@ export const queryIn = ({ match, exposes }: PoolSpec): string =>
   exposes ? serviceQueryOf(exposes.service.namespace, exposes.service.name) : queryOf(match);
 
 /** The addresses that the spec names, with those just published. */
-const named = memo(({ spec, acquiring }: PoolContext): readonly Address[] =>
+export const named = memo(({ spec, acquiring }: PoolContext): readonly Address[] =>
   spec ? [...new Set([...spec.ips, ...acquiring.published])] : [],
 );
 
@@ -327,63 +314,9 @@ export const lacks = (context: PoolContext): boolean => named(context).length < 
 /** The same, and none is left that it could name: one is to be created. */
 export const isShort = (context: PoolContext): boolean => listed(context).length < (context.spec?.desired ?? 0);
 
-/** An address is to be created. None is for a Service to which it could not be led: one that is attached to nothing costs money. */
-export const lacksAddress = (context: PoolContext): boolean => asksForAddress(context) && hasRoom(context);
-
-/** The same, if its namespace may keep one more. */
-export const asksForAddress = (context: PoolContext): boolean => isShort(context) && mayAdd(context);
-
-/** An address may be added to those that the spec names. */
-const mayAdd = (context: PoolContext): boolean => mayCreate(context) && leadsSomewhere(context);
-
-export const hasRoom = ({ room }: Pick<PoolContext, 'room'>): boolean => !room || room.isGranted;
-
-/** An address would be created if a node could have it. */
-export const awaitsNode = (context: PoolContext): boolean =>
-  mayCreate(context) && !leadsSomewhere(context) && !isCreating(context.acquiring) && context.acquiring.unpublished === null;
-
-/** There is a node for a new address of a RoutedIP, be it full. A pool keeps as many as it is asked for, and an address of an IPGroup costs nothing. */
-const leadsSomewhere = (context: PoolContext): boolean => {
-  const { spec, candidates } = context;
-  if (!spec?.exposes || isFromGroup(context)) return true;
-  return candidates.some(({ region }) => region === '' || spec.region === '' || region === spec.region);
-};
-
-/** What a class or an issuer said before it became invalid goes on for the address that is there: another one is made by none, whose limits nobody could tell. */
-const mayCreate = (context: PoolContext): boolean =>
-  isPrimed(context) &&
-  !context.exposed?.policyError &&
-  !isPaused(context) &&
-  lacks(context) &&
-  !context.exposed?.trouble &&
-  context.acquiring.unclear.length === 0 &&
-  context.acquiring.givenBack === undefined &&
-  !awaitsOffer(context) &&
-  (isFromGroup(context) || !context.fullNodes.includes(CREATE_CLAIM));
-
 /** A creation is under way, or its outcome has to be looked up. */
 export const isCreating = ({ intent, unclear, givenBack }: Acquiring): boolean =>
   intent !== null && unclear.length === 0 && givenBack === undefined;
-
-/** An address of ours that the spec lost, e.g. when a manifest was applied again. */
-export const spare = (context: PoolContext): Address | null => {
-  const names = new Set(named(context));
-  const spares = context.created.filter((address) => !names.has(address));
-  return spares.find((address) => runs(context, address)) ?? spares[0] ?? null;
-};
-
-/** One of them is to be named again. */
-export const hasSpare = (context: PoolContext): boolean => mayAdd(context) && spare(context) !== null;
-
-/** Records were lost, and statuses remember several creations: they are looked up one after the other, since each list tells of one new address. */
-export const awaitsLookUp = (context: PoolContext): boolean =>
-  context.acquiring.remembered === true && !isFromGroup(asBegun(context)) && context.fullNodes.includes(CREATE_CLAIM);
-
-/** Claims where an address is created. Addresses of an IPGroup are told apart by their owners: others may create meanwhile. */
-export const rightTaken = (context: PoolContext): readonly string[] =>
-  holdsRight(context.acquiring) && !isFromGroup(asBegun(context)) && !awaitsLookUp(context) ? [CREATE_CLAIM] : [];
-
-const holdsRight = (acquiring: Acquiring): boolean => acquiring.intending || (isCreating(acquiring) && !acquiring.othersCreate);
 
 /** Claims where its addresses are, which bear their own. An assignment that was under way before its class spaced it, or was another one, goes on beside that of whoever has the turn. */
 export const turnsTaken = ({ spec, members, fullNodes }: PoolContext): readonly string[] => {

@@ -1,5 +1,6 @@
+import { recordSetActor } from '../model/actor-id.ts';
 import { isPaused } from './annotations.ts';
-import { entries, isPrimed, type Named, type Next, next, type PoolContext, recordSetActor } from './context.ts';
+import { entries, isPrimed, type Named, type Next, next, type PoolContext } from './context.ts';
 import { served } from './node-absence.ts';
 
 /** A pool and its record set: which of its addresses are published. */

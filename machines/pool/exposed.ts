@@ -1,10 +1,10 @@
-import type { FirewallPolicy, Shared } from '../events.ts';
+import type { Shared } from '../events.ts';
 import { NO_FIREWALL } from '../firewall/policy.ts';
+import type { FirewallPolicy } from '../model/firewall-policy.ts';
 import type { Address, ClassInUse, ClassRef } from '../model/types.ts';
 import type { CredentialsRefusal } from '../spec/operator-credentials.ts';
 import type { RoutedIPReason } from '../spec/routedip.ts';
-import type { GroupOffer } from '../vip/objects.ts';
-import type { GroupRefusal } from './ip-group-offer.ts';
+import type { GroupOffer, GroupRefusal } from '../vip/objects.ts';
 import type { PortWarning } from './service-ports.ts';
 
 /** What a RoutedIP has got for good. */

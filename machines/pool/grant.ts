@@ -1,4 +1,5 @@
 import { memo } from '../model/memo.ts';
+import { nodesFull } from '../model/node-claim.ts';
 import type { Address, Candidate, ProviderID } from '../model/types.ts';
 import { adopted, type Contest, rebasedContest, restsUntil, triedAgain } from '../policy/contention.ts';
 import { adoptionOf, isWithheld } from './adoption.ts';
@@ -8,7 +9,6 @@ import { entries, familyServed, lacks, type Next, next, type PoolContext, region
 import { isRecent } from './gave-up.ts';
 import { noteBegun, wishesIn } from './move-requests.ts';
 import { isHeld, keeping } from './node-absence.ts';
-import { nodesFull } from './node-claim.ts';
 import { isParked } from './parking.ts';
 
 /** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */

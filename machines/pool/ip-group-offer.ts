@@ -1,17 +1,11 @@
 import type { Decision, GroupObserved } from '../events.ts';
 import type { Address } from '../model/types.ts';
 import { contains, gives, type InvalidGroup, located, type ParsedGroup } from '../vip/ip-group.ts';
+import type { GroupRefusal } from '../vip/objects.ts';
 import type { PoolContext } from './context.ts';
 
 /** RoutedIPs whose class takes addresses from an IPGroup. Which one a RoutedIP is to have is chosen among all that want one, Services too, and told to its pool of one;
  *  the pool has it reserved in the place of a creation. */
-
-/** `NamespaceNotSelected`: it is not for the namespace. `IPGroupNotFound`: there is none of that name, or none is seen. `IPGroupInvalid`: nothing is taken from it as it is. `IPGroupExhausted`: all its addresses are
- *  somebody's. `AddressUnavailable`: the one that the RoutedIP names is not of the group, excluded there, or somebody's. */
-export interface GroupRefusal {
-  readonly reason: 'NamespaceNotSelected' | 'IPGroupNotFound' | 'IPGroupInvalid' | 'IPGroupExhausted' | 'AddressUnavailable';
-  readonly message: string;
-}
 
 /** What a RoutedIP asks of an IPGroup. */
 export interface GroupWish {

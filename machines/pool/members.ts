@@ -1,5 +1,6 @@
 import type { Assigned, Effect, Failed, Gone, Ready } from '../events.ts';
 import { NO_FIREWALL } from '../firewall/policy.ts';
+import { recordSetActor } from '../model/actor-id.ts';
 import { type BackoffTables, backoffMs, waitIn } from '../model/backoff.ts';
 import type { Address, NodeRef, ProviderID } from '../model/types.ts';
 import { moved, restedUntil } from '../policy/contention.ts';
@@ -19,7 +20,6 @@ import {
   next,
   type PoolContext,
   type PoolSettings,
-  recordSetActor,
   tell,
   wanted,
 } from './context.ts';

@@ -1,9 +1,9 @@
+import { nodesFull } from '../model/node-claim.ts';
 import { type Address, UNASSIGNED } from '../model/types.ts';
 import { isPaused, type Move } from './annotations.ts';
 import type { Member } from './assignment.ts';
 import { entries, familyServed, isPrimed, listed, type Next, next, type PoolContext, regionOf, wanted } from './context.ts';
 import { isHeld } from './node-absence.ts';
-import { nodesFull } from './node-claim.ts';
 import { isParked } from './parking.ts';
 import { conflictText, leftAlone } from './view.ts';
 

@@ -1,11 +1,11 @@
-import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from '../events.ts';
+import type { ClaimsObserved, ClusterObserved, ProviderObserved, Room, SpecObserved } from '../events.ts';
 import { familyOf } from '../model/address.ts';
 import { isUntilChanged } from '../model/backoff.ts';
 import type { Candidate, ObservedAddress, ObservedNode, ProviderID } from '../model/types.ts';
 import { refusedNow } from '../spec/operator-credentials.ts';
 import { type CheckedSpec, checkPoolSpec, type PoolSpec } from '../spec/pool.ts';
 import { isPaused, observeMarks } from './annotations.ts';
-import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, type Room, wanted } from './context.ts';
+import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, wanted } from './context.ts';
 import { begunBy, isUnderWay } from './creation.ts';
 import { standings } from './eligibility.ts';
 import type { GaveUp } from './gave-up.ts';

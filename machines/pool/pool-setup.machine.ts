@@ -4,6 +4,7 @@ import type { Decision } from '../events.ts';
 import { isPaused } from './annotations.ts';
 import type { PoolContext, PoolInput, PoolSettings } from './context.ts';
 import * as pool from './context.ts';
+import * as creation from './creation.ts';
 import * as naming from './dns-records.ts';
 import type { AnyPoolEvent } from './events.ts';
 import * as granting from './grant.ts';
@@ -116,13 +117,13 @@ export const poolSetup = (settings: PoolSettings) => {
         (context, event) =>
           acquire.createsNoMore(context) || (event.type === 'xstate.done.actor.intend' && acquire.isOthersIntent(context, event.output)),
       ),
-      lacksAddress: asks(pool.lacksAddress),
+      lacksAddress: asks(creation.lacksAddress),
       isOfferedAnew: asks((context, event) => event.type === 'GROUP_OBSERVED' && groups.isOfferedAnew(context, event)),
-      hasSpare: asks((context) => pool.hasSpare(context) && !reverts.mustWait(context)),
-      mustWait: asks((context) => pool.hasSpare(context) && reverts.mustWait(context)),
+      hasSpare: asks((context) => creation.hasSpare(context) && !reverts.mustWait(context)),
+      mustWait: asks((context) => creation.hasSpare(context) && reverts.mustWait(context)),
       hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
-      hasIntent: asks((context) => pool.isCreating(context.acquiring) && !pool.awaitsLookUp(context)),
-      mustConclude: asks((context) => acquire.mustConclude(context) && !pool.awaitsLookUp(context)),
+      hasIntent: asks((context) => pool.isCreating(context.acquiring) && !creation.awaitsLookUp(context)),
+      mustConclude: asks((context) => acquire.mustConclude(context) && !creation.awaitsLookUp(context)),
       hasConcluded: asks((context) => !acquire.mustConclude(context)),
       leavesAddress: asks(acquire.leavesAddress),
       givesBack: asks(members.givesBack),

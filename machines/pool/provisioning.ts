@@ -1,16 +1,8 @@
 import type { Decision } from '../events.ts';
-import type {
-  AnnounceInput,
-  CreateFinding,
-  CreateInput,
-  CreateIntent,
-  IntendCreateInput,
-  Published,
-  PublishInput,
-  RoutedIPSubject,
-} from '../jobs.ts';
+import type { AnnounceInput, CreateFinding, CreateInput, CreateIntent, IntendCreateInput, Published, PublishInput } from '../jobs.ts';
+import { firewallOf } from '../model/actor-id.ts';
 import { backoffMs, isUntilChanged, restMs } from '../model/backoff.ts';
-import { firewallOf } from '../model/firewall-id.ts';
+import type { RoutedIPSubject } from '../model/firewall-policy.ts';
 import { cloudOf, isPrivate } from '../model/provider-key.ts';
 import type { Address, JobFailure } from '../model/types.ts';
 import { isPaused } from './annotations.ts';
@@ -24,9 +16,8 @@ import {
   type PoolContext,
   type PoolSettings,
   runs,
-  spare,
 } from './context.ts';
-import { asBegun, createdAt, guesses, isGuess, settled, usedAgain } from './creation.ts';
+import { asBegun, createdAt, guesses, isGuess, settled, spare, usedAgain } from './creation.ts';
 import { isFromGroup } from './ip-group-offer.ts';
 import { staff } from './members.ts';
 import { bind } from './service-observed.ts';

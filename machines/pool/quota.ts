@@ -1,7 +1,7 @@
 import { shortList } from '../model/several.ts';
 import type { Address, Finding, Kept } from '../model/types.ts';
-import { asksForAddress, hasRoom, type PoolContext, spare } from './context.ts';
-import { asBegun, isUnderWay } from './creation.ts';
+import type { PoolContext } from './context.ts';
+import { asBegun, asksForAddress, hasRoom, isUnderWay, spare } from './creation.ts';
 import { isFromGroup } from './ip-group-offer.ts';
 
 /** What a namespace keeps at providers: every address that was made for an object of it and is there still, whether that object is or not; and one place for each

@@ -1,6 +1,7 @@
 import { backoffMs } from '../model/backoff.ts';
 import type { PoolSpec } from '../spec/pool.ts';
-import { listed, type Next, next, type PoolContext, type PoolSettings, spare } from './context.ts';
+import { listed, type Next, next, type PoolContext, type PoolSettings } from './context.ts';
+import { spare } from './creation.ts';
 
 /** A tool that applies manifests takes out of `spec.ips` what the operator has added there. The addresses serve on; they are added again, less and less often. */
 

@@ -1,4 +1,5 @@
-import type { Effect, FirewallPolicy, RetirePolicy, SpecObserved } from '../events.ts';
+import type { Effect, RetirePolicy, SpecObserved } from '../events.ts';
+import type { FirewallPolicy } from '../model/firewall-policy.ts';
 import { isPrivate } from '../model/provider-key.ts';
 import type { Address, BoundAddress, ClassInUse, ObservedService } from '../model/types.ts';
 import { accountOf } from '../spec/class.ts';

@@ -1,10 +1,12 @@
 import type { AddressInput, Remembered } from '../address/context.ts';
 import type { Effect } from '../events.ts';
+import { addressActor } from '../model/actor-id.ts';
+import { nodeClaim } from '../model/node-claim.ts';
 import type { Address, ObservedAddress } from '../model/types.ts';
 import { NO_CONTEST } from '../policy/contention.ts';
 import type { Member } from './assignment.ts';
-import { addressActor, type PoolContext } from './context.ts';
-import { claimsWithin, nodeClaim } from './node-claim.ts';
+import type { PoolContext } from './context.ts';
+import { claimsWithin } from './node-claim.ts';
 
 /** How an address of a pool starts, with what is remembered of it where the records were lost. */
 

@@ -15,15 +15,15 @@ import {
   tolerations,
 } from '../model/parse.ts';
 import { parseSelector } from '../model/selector.ts';
-import type { Address } from '../model/types.ts';
+import type { Address, Adoption } from '../model/types.ts';
 import { type ContentionRules, contentionRules } from '../policy/contention.ts';
 import type { DrainPolicy } from '../policy/drain.ts';
 import type { SafeHoldRules } from '../policy/safe-hold.ts';
-import type { Adoption } from '../pool/adoption.ts';
+import type { Exposure } from './exposure.ts';
 import { LIMITS } from './limits.ts';
 import type { ErrorReason } from './operator-credentials.ts';
+import { known, type ProviderFacts, type ProviderRegistry } from './providers.ts';
 import { recordTarget } from './record-target.ts';
-import type { Exposure } from './routedip.ts';
 
 /** A FloatingIPPool's spec, checked, with defaults. */
 export interface PoolSpec {
@@ -53,20 +53,6 @@ export interface PoolSpec {
   readonly exposes?: Exposure;
 }
 
-/** What a provider of the registry can do, and what keeps it from working at all. */
-export interface ProviderFacts {
-  readonly addresses: boolean;
-  readonly dns: boolean;
-  readonly ipv6: boolean;
-  readonly addressesPerNode: number;
-  /** What a node's providerID starts with; empty where nodes need none. */
-  readonly providerIDPrefix: string;
-  /** E.g. `set DIGITALOCEAN_ACCESS_TOKEN`; null when the provider is ready for use. */
-  readonly missing: string | null;
-}
-
-export type ProviderRegistry = Readonly<Record<string, ProviderFacts>>;
-
 /** `reason` where it is no matter of the spec. */
 export type CheckedSpec =
   | { readonly spec: PoolSpec; readonly error: null }
@@ -86,10 +72,6 @@ export function checkPoolSpec(raw: unknown, registry: ProviderRegistry): Checked
 const MOST_IPS = LIMITS.FloatingIPPool['spec.ips'];
 const MOST_TOLERATIONS = LIMITS.FloatingIPPool['spec.match.tolerations'];
 const LONGEST_SELECTOR = LIMITS.FloatingIPPool['spec.match.nodeLabel'];
-
-/** A provider of the registry. `constructor` and the like, which every object has, are none. */
-export const known = (registry: ProviderRegistry, provider: string): ProviderFacts | undefined =>
-  Object.hasOwn(registry, provider) ? registry[provider] : undefined;
 
 function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegistry): PoolSpec {
   const provider = text(raw.provider, 'spec.provider');

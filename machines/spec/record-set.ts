@@ -2,7 +2,8 @@ import type { RecordTarget } from '../model/dns.ts';
 import type { Match } from '../model/matching.ts';
 import { asRecord, CredentialsMissing, InvalidSpec, reasonFor, refuse, text } from '../model/parse.ts';
 import type { ErrorReason } from './operator-credentials.ts';
-import { known, matchOf, type ProviderRegistry } from './pool.ts';
+import { matchOf } from './pool.ts';
+import { known, type ProviderRegistry } from './providers.ts';
 import { recordTarget } from './record-target.ts';
 
 /** A NodeDNSRecordSet's spec, checked, with defaults. */

@@ -1,40 +1,14 @@
-import type { Subject } from '../events.ts';
+import { firewallActor } from '../model/actor-id.ts';
 import { parseAddress } from '../model/address.ts';
-import { firewallActor } from '../model/firewall-id.ts';
 import { asRecord, InvalidSpec, refuse, text } from '../model/parse.ts';
 import { type ServiceRef, serviceOf } from '../model/service-ref.ts';
 import { shortList } from '../model/several.ts';
-import { type ActorId, type Address, type ClassRef, isFields } from '../model/types.ts';
+import { type Address, type ClassRef, isFields } from '../model/types.ts';
 import { checkPolicy, type Policy, type PolicyObject } from './class.ts';
+import type { Exposure } from './exposure.ts';
 import type { CredentialsRefusal } from './operator-credentials.ts';
-import { known, type PoolSpec, type ProviderFacts, type ProviderRegistry } from './pool.ts';
-
-/** A RoutedIP leads an address to a Service: what its pool of one has to know besides. */
-export interface Exposure
-  extends Pick<
-    Policy,
-    'postAllow' | 'exclusive' | 'sources' | 'nodePortRange' | 'allowedPorts' | 'maxPorts' | 'perNode' | 'reclaim' | 'taint'
-  > {
-  readonly service: ServiceRef;
-  /** Actor of the firewall; null for none. */
-  readonly firewall: ActorId | null;
-  /** What the class asks for, when the provider allows less; else null. */
-  readonly clampedFrom: number | null;
-  /** An issuer asks for a taint that is for classes; absent where none does. */
-  readonly isTaintSoftened?: true;
-  /** Names those whose assignments are spaced together. */
-  readonly turn: string;
-  /** Jobs drive the firewall. */
-  readonly byJobs: boolean;
-  /** Changes with every edit of the class and of the RoutedIP; null when no Job drives anything. */
-  readonly revision: string | null;
-  /** Whom Jobs work for; null when no Job drives the addresses. */
-  readonly subject: Subject | null;
-  /** The IPGroup that its address is taken from, and the one that it is to be, null for any; absent where the provider has the addresses. */
-  readonly group?: { readonly name: string; readonly address: Address | null };
-  /** The class or issuer in use. */
-  readonly source: ClassRef;
-}
+import type { PoolSpec } from './pool.ts';
+import { known, type ProviderFacts, type ProviderRegistry } from './providers.ts';
 
 /** What is observed of a RoutedIP: its own spec, and the class or issuer that it names. */
 export interface RoutedIPFact {

@@ -1,9 +1,9 @@
 import type { AddressContext } from '../address/context.ts';
 import type { RecordSetContext } from '../dns/record-set.ts';
 import { nameKey } from '../dns/zone.ts';
-import type { ObjectRef } from '../jobs.ts';
 import { parseAddress } from '../model/address.ts';
 import type { Standing } from '../model/precedence.ts';
+import type { ObjectRef } from '../model/types.ts';
 import { type Address, fieldsOf } from '../model/types.ts';
 import { isPaused } from '../pool/annotations.ts';
 import { entries, listed, type PoolContext } from '../pool/context.ts';

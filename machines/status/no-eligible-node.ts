@@ -1,11 +1,11 @@
 import type { ClusterFact } from '../events.ts';
 import { compile, ineligible, type Rules, servingSet } from '../model/matching.ts';
+import { nodesFull } from '../model/node-claim.ts';
 import { selects } from '../model/selector.ts';
 import type { Address, ObservedNode } from '../model/types.ts';
 import { whyLeaving } from '../policy/drain.ts';
 import type { Member } from '../pool/assignment.ts';
 import { familyServed, queryIn, regionOf } from '../pool/context.ts';
-import { nodesFull } from '../pool/node-claim.ts';
 import { servingNodesOf, unfit } from '../pool/service-nodes.ts';
 import { leftAlone, type PoolView } from '../pool/view.ts';
 import type { PoolSpec } from '../spec/pool.ts';

@@ -1,14 +1,14 @@
 import { failureReason, textAbout } from '../model/failure.ts';
+import { nodesFull } from '../model/node-claim.ts';
 import type { Address, Condition, Finding } from '../model/types.ts';
 import { adoptionProblem, findingOf, isWithheld } from '../pool/adoption.ts';
 import { isPaused } from '../pool/annotations.ts';
 import { isUnderWay } from '../pool/assignment.ts';
 import type { NodeBackOff, PoolContext } from '../pool/context.ts';
-import { asksForAddress, awaitsNode, entries, familyServed, isCreating, isPrimed, listed, wanted } from '../pool/context.ts';
-import { createdAt } from '../pool/creation.ts';
+import { entries, familyServed, isCreating, isPrimed, listed, wanted } from '../pool/context.ts';
+import { asksForAddress, awaitsNode, createdAt } from '../pool/creation.ts';
 import { isOthersTurn } from '../pool/grant.ts';
 import { isHeld, served } from '../pool/node-absence.ts';
-import { nodesFull } from '../pool/node-claim.ts';
 import { isParked, parkedFinding, unassignedCondition } from '../pool/parking.ts';
 import { type AddressView, conflictText, type PoolView, stamp } from '../pool/view.ts';
 import { awaitsResume, movesAwaited, pausedCondition } from './annotations.ts';

@@ -1,7 +1,7 @@
 import type { Held } from '../firewall/claims.ts';
 import type { FirewallOwned } from '../jobs.ts';
+import { firewallActor } from '../model/actor-id.ts';
 import { parseAddress } from '../model/address.ts';
-import { firewallActor } from '../model/firewall-id.ts';
 import { portText } from '../model/port.ts';
 import {
   type ActorId,

@@ -1,9 +1,9 @@
+import { isOwn } from '../address/context.ts';
 import { opens } from '../address/firewall-claim.ts';
-import type { FirewallContext } from '../firewall/decisions.ts';
+import type { FirewallContext } from '../firewall/context.ts';
 import { lossOf } from '../firewall/drift.ts';
-import { firewallOf } from '../model/firewall-id.ts';
+import { firewallOf } from '../model/actor-id.ts';
 import type { ActorId, ObjectEvent } from '../model/types.ts';
-import { isOwn } from '../pool/adoption.ts';
 import type { PoolContext } from '../pool/context.ts';
 import type { Exposed } from '../pool/exposed.ts';
 import { letsDeleteAdopted } from '../pool/service-observed.ts';

@@ -32,14 +32,6 @@ export type VerificationEvent =
   | { readonly type: 'xstate.done.actor.verifyAll'; readonly output: Verification; readonly at: number }
   | { readonly type: 'xstate.error.actor.verifyAll'; readonly error: JobFailure; readonly at: number };
 
-const PREFIX = 'verify/';
-
-/** The actor that verifies a list of an account, by the key of that list. */
-export const verificationActor = (list: string): ActorId => `${PREFIX}${list}`;
-
-/** The key of the list that an actor verifies; null for any other actor. */
-export const verifiedBy = (id: ActorId): string | null => (id.startsWith(PREFIX) ? id.slice(PREFIX.length) : null);
-
 /** After so many verifications in a row that could not be made nobody knows any more whether somebody has moved an address. */
 const DOUBTED_AFTER = 3;
 

@@ -4,7 +4,6 @@ import type {
   LookVipInput,
   MarkedVip,
   MarkVipInput,
-  ObjectRef,
   PublishedVip,
   PublishVipInput,
   ReleasedVips,
@@ -12,7 +11,7 @@ import type {
   ReserveVipInput,
 } from '../jobs.ts';
 import type { BackoffTables } from '../model/backoff.ts';
-import type { ActorId, Address, JobFailure } from '../model/types.ts';
+import type { ActorId, Address, JobFailure, ObjectRef } from '../model/types.ts';
 import type { Contended } from './contention.ts';
 import { isOwnedBy, type ReservedIP, type VipService } from './objects.ts';
 

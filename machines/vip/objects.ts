@@ -1,7 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import type { ObjectRef } from '../jobs.ts';
 import { familyOf, parseAddress } from '../model/address.ts';
-import type { Address } from '../model/types.ts';
+import type { Address, ObjectRef } from '../model/types.ts';
 
 /** What the VIP allocator sees of the cluster. Its names are those of the allocator that it takes the place of: users and their scripts rely on them. */
 
@@ -135,3 +134,10 @@ export const isHeldBy = ({ owner, reclaim }: ReservedIP, { uid }: Pick<ObjectRef
 /** Whether the address was kept when a RoutedIP of this name went: this one gets it again. */
 export const isKeptFor = ({ owner, reclaim }: ReservedIP, { namespace, name, uid }: Omit<ObjectRef, 'kind'>): boolean =>
   reclaim === 'Retain' && owner?.namespace === namespace && owner.name === name && owner.uid !== uid;
+
+/** `NamespaceNotSelected`: it is not for the namespace. `IPGroupNotFound`: there is none of that name, or none is seen. `IPGroupInvalid`: nothing is taken from it as it is. `IPGroupExhausted`: all its addresses are
+ *  somebody's. `AddressUnavailable`: the one that the RoutedIP names is not of the group, excluded there, or somebody's. */
+export interface GroupRefusal {
+  readonly reason: 'NamespaceNotSelected' | 'IPGroupNotFound' | 'IPGroupInvalid' | 'IPGroupExhausted' | 'AddressUnavailable';
+  readonly message: string;
+}

@@ -1,4 +1,4 @@
-import type { ObjectRef } from '../jobs.ts';
+import type { ObjectRef } from '../model/types.ts';
 
 /** VirtualIPs, as Services got their addresses before type LoadBalancer was served. The names are those of the allocator that made them. */
 

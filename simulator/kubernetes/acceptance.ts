@@ -1,5 +1,5 @@
-import { badRequest, type Cause } from './errors.ts';
-import { copy, isObject, type Json, type JsonObject, type KubeObject } from './objects.ts';
+import { badRequest } from './errors.ts';
+import { type Cause, copy, isObject, type Json, type JsonObject, type KubeObject } from './objects.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
 
 /** @throws ApiError 400 for another apiVersion, another kind of a built-in resource, or none of a custom one. */

@@ -1,11 +1,5 @@
-import type { JsonObject } from './objects.ts';
+import type { Cause, JsonObject } from './objects.ts';
 import { qualifiedKind, qualifiedResource, type Resource } from './resource.ts';
-
-export interface Cause extends JsonObject {
-  reason: string;
-  message: string;
-  field: string;
-}
 
 /** A refusal as the API server words it; the HTTP body is its `Status` object. */
 export class ApiError extends Error {

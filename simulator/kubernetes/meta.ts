@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import type { Cause } from './errors.ts';
+import type { Cause } from './objects.ts';
 import { type KubeObject, type ObjectMeta, timestamp } from './objects.ts';
 import type { Resource } from './resource.ts';
 

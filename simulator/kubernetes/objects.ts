@@ -71,3 +71,9 @@ export const equal = (a: Json | undefined, b: Json | undefined): boolean => {
 
 /** Now, as Kubernetes writes `metav1.Time`: whole seconds, UTC. */
 export const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+export interface Cause extends JsonObject {
+  reason: string;
+  message: string;
+  field: string;
+}

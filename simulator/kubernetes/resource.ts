@@ -1,5 +1,4 @@
-import type { Cause } from './errors.ts';
-import type { KubeObject } from './objects.ts';
+import type { Cause, KubeObject } from './objects.ts';
 import type { Schema } from './schema/schema.ts';
 
 /** A column of the tables that `kubectl get` prints. `priority` 0 is always shown, 1 with `-o wide`. */

@@ -3,11 +3,11 @@ import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai
 import { afterEach, describe, expect, test } from 'vitest';
 import type { HeardEvent, Sender, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord, Json } from '../../actors/ports/records.ts';
-import { cellOf } from '../../actors/runtime/charts.ts';
 import { serveAsset } from '../../adapters/dashboard/assets.ts';
 import { chartDefinition } from '../../adapters/dashboard/definition.ts';
 import { type InspectorBridge, startInspector } from '../../adapters/inspector/server.ts';
 import { accessTo } from '../../adapters/telemetry/access.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import { sampleMachine } from '../dashboard/sample-machine.ts';
 import { waitFor } from '../support/wait-for.ts';
 

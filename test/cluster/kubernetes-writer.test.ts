@@ -2,8 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { Connection, Request } from '../../adapters/kubernetes/client/connection.ts';
 import { KubernetesWriter, WRITER_TIMINGS } from '../../adapters/kubernetes/writer/writer.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, installCrds, installRoles } from '../support/kube-apply.ts';
 import { connectBy } from '../support/kube-connection.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Fenced, ProviderError, Unreachable } from '../../actors/ports/errors.ts';
-import type { Fence } from '../../actors/ports/provider.ts';
+import type { Fence } from '../../actors/ports/fence.ts';
 import type { CellWrite } from '../../actors/ports/records.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryLease } from '../../adapters/memory/leadership.ts';

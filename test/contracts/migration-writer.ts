@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Fenced, ProviderError } from '../../actors/ports/errors.ts';
 import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter } from '../../actors/ports/migration.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIPStatus } from '../../machines/vip/virtualip.ts';
 import { TestFence } from './vip-harness.ts';
 

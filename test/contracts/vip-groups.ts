@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Fenced } from '../../actors/ports/errors.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
 import { parseAddress } from '../../machines/model/address.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import { TestFence, type VipHarness, VipRecorder } from './vip-harness.ts';
 
 const address = (text: string): Address => {

@@ -1,7 +1,6 @@
-import type { Fence } from '../../actors/ports/provider.ts';
+import type { Fence } from '../../actors/ports/fence.ts';
 import type { VipListener, VipSource, VipWriter } from '../../actors/ports/vip.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import type { IPGroupObject, ReservedIP, VipService } from '../../machines/vip/objects.ts';
 
 export interface ServiceSpec {

@@ -4,7 +4,7 @@ import type { Connection } from '../../adapters/kubernetes/client/connection.ts'
 import { KubernetesVipSource, type VipSourceOptions } from '../../adapters/kubernetes/source/vip-source.ts';
 import { KubernetesVipWriter } from '../../adapters/kubernetes/writer/vip-writer.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import type { ClientRef, KubeClient } from '../../simulator/kubernetes/client.ts';
 import { at, type Json, type JsonObject, type KubeObject } from '../../simulator/kubernetes/objects.ts';
 import { QUICK, recordedLog } from '../adapters/kubernetes/support.ts';

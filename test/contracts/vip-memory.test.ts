@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { memoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { groupAddressesContract } from './vip-groups.ts';
 import type { VipHarness } from './vip-harness.ts';
 import { vipSourceContract } from './vip-source.ts';

@@ -3,11 +3,11 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HeardEvent, Sender } from '../../actors/ports/observers.ts';
 import type { ActorRecord, Json } from '../../actors/ports/records.ts';
-import { cellOf } from '../../actors/runtime/charts.ts';
 import { serveAsset } from '../../adapters/dashboard/assets.ts';
 import { chartDefinition } from '../../adapters/dashboard/definition.ts';
 import { type InspectorBridge, startInspector } from '../../adapters/inspector/server.ts';
 import { accessTo } from '../../adapters/telemetry/access.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import { launchChromium } from './chromium.ts';
 import { sampleMachine } from './sample-machine.ts';
 

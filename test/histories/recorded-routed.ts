@@ -2,7 +2,7 @@ import { FORCE_RELEASE } from '../../actors/controllers/pool-cache.ts';
 import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import type { Json } from '../../actors/ports/records.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { type ActorId, type Address, UNASSIGNED } from '../../machines/model/types.ts';
 import { JobsWorld, OLD, YOUNG } from '../actors/kubernetes-jobs/world.ts';
 import { FIREWALL, MINUTE, RoutedWorld, servicePort } from '../actors/routedip/world.ts';

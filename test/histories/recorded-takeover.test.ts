@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { ActorRecord, Json } from '../../actors/ports/records.ts';
 import type { Chart, Charts, StoredSnapshot } from '../../actors/runtime/charts.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { allActive, creates } from '../actors/pool/creation-steps.ts';
 import { asFlipopKeeps } from '../support/flipop-statuses.ts';
 import { test } from '../support/sound.ts';

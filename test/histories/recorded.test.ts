@@ -3,7 +3,7 @@ import { charts } from '../../actors/controllers/chart-registry.ts';
 import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
 import type { Chart, Charts, StoredSnapshot } from '../../actors/runtime/charts.ts';
 import type { AddressContext } from '../../machines/address/context.ts';
-import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
 import { restingStates, restsIn } from '../machines/explore.ts';
 import { action, guard, type Spoil, state } from '../machines/mutations-spoil.ts';
 import { type Journal, newestSet, openSet, readSet, sets, textOf } from './recorded-files.ts';

@@ -14,7 +14,7 @@ import type {
 import { NO_CONTEST } from '../../machines/policy/contention.ts';
 import type { Absence } from '../../machines/policy/recovery-grace.ts';
 import type { Member } from '../../machines/pool/assignment.ts';
-import type { ProviderFacts, ProviderRegistry } from '../../machines/spec/pool.ts';
+import type { ProviderFacts, ProviderRegistry } from '../../machines/spec/providers.ts';
 
 export const PROVIDER = 'digitalocean';
 export const PREFIX = 'digitalocean://';

@@ -1,6 +1,5 @@
 import type { ActorRecord } from '../../actors/ports/records.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { ActorId, Address } from '../../machines/model/types.ts';
+import type { ActorId, Address, ObjectRef } from '../../machines/model/types.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';
 import { AdoptionRules, type Owner } from '../support/adoption-rules.ts';
 import { CreationRules } from '../support/creations.ts';

@@ -1,9 +1,9 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { AddressContext } from '../../machines/address/context.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import { isOwn } from '../../machines/address/context.ts';
 import { memo } from '../../machines/model/memo.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { type Address, fieldsOf, type ProviderID } from '../../machines/model/types.ts';
-import { isOwn } from '../../machines/pool/adoption.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';
 import { rememberedPool } from '../../machines/status/restore-pool.ts';
 import { rememberedRoutedIP } from '../../machines/status/restore-routedip.ts';

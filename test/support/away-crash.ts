@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { type Crash, KILL_POINTS } from '../actors/crash/run.ts';
 import type { Scenario } from '../actors/crash/scenarios.ts';
 import { expectSound } from './sound.ts';

@@ -3,7 +3,7 @@ import type { Queues } from '../../actors/ports/queues.ts';
 import type { Clock, RecordStore } from '../../actors/ports/records.ts';
 import { DEFAULT_SETTINGS } from '../../actors/ports/settings.ts';
 import { Cells } from '../../actors/runtime/cell-registry.ts';
-import { firewallOf } from '../../machines/model/firewall-id.ts';
+import { firewallOf } from '../../machines/model/actor-id.ts';
 
 const ignore = (): void => undefined;
 

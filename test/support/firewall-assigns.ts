@@ -1,6 +1,6 @@
-import type { FirewallPolicy } from '../../machines/events.ts';
 import { portsOn } from '../../machines/firewall/policy.ts';
-import { firewallOf } from '../../machines/model/firewall-id.ts';
+import { firewallOf } from '../../machines/model/actor-id.ts';
+import type { FirewallPolicy } from '../../machines/model/firewall-policy.ts';
 import type { ActorId, Address, NodeRef, ProviderID } from '../../machines/model/types.ts';
 import type { World } from './world.ts';
 

@@ -1,7 +1,7 @@
 import type { ActorRecord } from '../../actors/ports/records.ts';
-import { cellOf } from '../../actors/runtime/charts.ts';
 import type { Held } from '../../machines/firewall/claims.ts';
-import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import type { FirewallKnown } from './firewall-known.ts';
 import { nameOf } from './firewall-served.ts';

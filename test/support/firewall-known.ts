@@ -1,6 +1,6 @@
 import type { ActorRecord } from '../../actors/ports/records.ts';
-import type { FirewallContext } from '../../machines/firewall/decisions.ts';
-import { isFirewall } from '../../machines/model/firewall-id.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
+import { isFirewall } from '../../machines/model/actor-id.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 import { ownedRules } from '../../machines/status/restore-routedip.ts';
 import { nameOf } from './firewall-served.ts';

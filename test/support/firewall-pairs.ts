@@ -1,6 +1,6 @@
 import type { Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports/records.ts';
-import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
 import { nameOf } from './firewall-served.ts';
 import type { OperatorProcess, World } from './world.ts';
 

@@ -1,9 +1,9 @@
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports/records.ts';
-import { cellOf } from '../../actors/runtime/charts.ts';
 import type { AddressContext } from '../../machines/address/context.ts';
-import type { FirewallPolicy } from '../../machines/events.ts';
 import { portsOn } from '../../machines/firewall/policy.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
+import type { FirewallPolicy } from '../../machines/model/firewall-policy.ts';
 import { portText } from '../../machines/model/port.ts';
 import type { ActorId, ProviderID } from '../../machines/model/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';

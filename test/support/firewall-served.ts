@@ -1,9 +1,9 @@
 import type { ActorRecord } from '../../actors/ports/records.ts';
-import { cellOf } from '../../actors/runtime/charts.ts';
 import type { AddressContext } from '../../machines/address/context.ts';
 import { confirmedHere } from '../../machines/address/decisions.ts';
-import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
 import { portsOn } from '../../machines/firewall/policy.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
 import type { ActorId, NodeRef } from '../../machines/model/types.ts';
 
 /** What is open for an address on the node that holds it. */

@@ -1,5 +1,5 @@
 import type { Transition } from '../../actors/ports/observers.ts';
-import type { FirewallContext } from '../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../machines/firewall/context.ts';
 import type { FirewallFound } from '../../machines/jobs.ts';
 import { namespaceOf } from '../../machines/model/namespaces.ts';
 

@@ -1,16 +1,15 @@
 import type { Observer, SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { ActionRef } from '../../actors/ports/provider.ts';
 import type { ActorRecord, StoredCell } from '../../actors/ports/records.ts';
-import { cellOf } from '../../actors/runtime/charts.ts';
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
 import type { AddressContext } from '../../machines/address/context.ts';
 import { claimedNodes } from '../../machines/address/decisions.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import { cellOf } from '../../machines/model/actor-id.ts';
+import { nodesFull } from '../../machines/model/node-claim.ts';
 import { cloudOf } from '../../machines/model/provider-key.ts';
-import type { ActorId, Address, ProviderID } from '../../machines/model/types.ts';
+import type { ActorId, Address, ObjectRef, ProviderID } from '../../machines/model/types.ts';
 import { familyServed, type PoolContext } from '../../machines/pool/context.ts';
-import { nodesFull } from '../../machines/pool/node-claim.ts';
 import type { PoolStatus } from '../../machines/status/pool.ts';
 import { doubtMs, isSentSince, isUnconfirmed, MakingRoom } from './under-way.ts';
 

@@ -1,7 +1,6 @@
 import type { Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports/records.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { ActorId, Address } from '../../machines/model/types.ts';
+import type { ActorId, Address, ObjectRef } from '../../machines/model/types.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';
 import { sourceKey } from './seen-classes.ts';
 import type { World } from './world.ts';

@@ -1,9 +1,9 @@
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { AddressContext } from '../../machines/address/context.ts';
+import { nodesFull } from '../../machines/model/node-claim.ts';
 import type { ActorId, Address } from '../../machines/model/types.ts';
 import { isPaused, type Move } from '../../machines/pool/annotations.ts';
 import { familyServed, type PoolContext } from '../../machines/pool/context.ts';
-import { nodesFull } from '../../machines/pool/node-claim.ts';
 import { nodeNameOf, type World } from './world.ts';
 
 /** What must hold at every moment of what people ask for by annotations. */

@@ -13,8 +13,8 @@ import { memoryLease } from '../../adapters/memory/leadership.ts';
 import { type MemoryNamespaces, memoryNamespaces } from '../../adapters/memory/namespaces.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/model/matching.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import type { PoolStatus } from '../../machines/status/pool.ts';
 import type { Call } from '../../simulator/digitalocean/call-log.ts';
 import {

@@ -1,7 +1,6 @@
-import type { ObjectRef } from '../../machines/jobs.ts';
-import { firewallOf, isFirewall } from '../../machines/model/firewall-id.ts';
+import { firewallOf, isFirewall } from '../../machines/model/actor-id.ts';
 import { secretKey } from '../../machines/model/provider-key.ts';
-import type { ObservedService, ProviderID } from '../../machines/model/types.ts';
+import type { ObjectRef, ObservedService, ProviderID } from '../../machines/model/types.ts';
 import { node, type OperatorProcess, PROVIDER, World, type WorldOptions } from './world.ts';
 
 const SECOND = 1_000;

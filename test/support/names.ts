@@ -3,9 +3,10 @@ import type { Queues } from '../../actors/ports/queues.ts';
 import type { AddressContext } from '../../machines/address/context.ts';
 import type { RecordSetContext } from '../../machines/dns/record-set.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';
+import { addressActor } from '../../machines/model/actor-id.ts';
 import { fullName, relativeName } from '../../machines/model/dns.ts';
 import type { ActorId, Address, DNSRecord } from '../../machines/model/types.ts';
-import { addressActor, type PoolContext } from '../../machines/pool/context.ts';
+import type { PoolContext } from '../../machines/pool/context.ts';
 import type { World } from './world.ts';
 
 /** What must hold at every moment of the records of a zone. */

@@ -1,5 +1,5 @@
 import { Unreachable } from '../../actors/ports/errors.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { ingress } from './setups.ts';
 import { type OperatorProcess, PROVIDER, type World } from './world.ts';
 

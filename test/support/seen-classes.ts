@@ -1,7 +1,6 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports/records.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import type { LedRoutedIPs } from './led-routed-ips.ts';
 import type { OperatorProcess } from './world.ts';
 

@@ -1,7 +1,7 @@
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
 import { isOfJobs } from '../../machines/model/provider-key.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';
 import { asBegun, createdAt } from '../../machines/pool/creation.ts';
 import { isFromGroup } from '../../machines/pool/ip-group-offer.ts';

@@ -1,5 +1,5 @@
 import type { Json } from '../../actors/ports/records.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ObjectRef } from '../../machines/model/types.ts';
 import { node, type World } from './world.ts';
 
 interface Ingress {

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { StoredService, VipChange } from '../../adapters/memory/vip-world.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
 import { parseAddress } from '../../machines/model/address.ts';
-import type { Address } from '../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import { isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../machines/vip/objects.ts';
 
 /** What must hold at every moment of IPs and the Services that have them, as the API server has both. */

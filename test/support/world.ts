@@ -19,10 +19,9 @@ import { type MemoryVipCluster, memoryVipCluster } from '../../adapters/memory/v
 import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
 import type { MemoryVipOptions } from '../../adapters/memory/vip-world.ts';
 import { endableClock } from '../../adapters/system/clock.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/model/matching.ts';
-import type { Address, ObservedNode, ObservedPod, ProviderID } from '../../machines/model/types.ts';
-import type { ProviderFacts } from '../../machines/spec/pool.ts';
+import type { Address, ObjectRef, ObservedNode, ObservedPod, ProviderID } from '../../machines/model/types.ts';
+import type { ProviderFacts } from '../../machines/spec/providers.ts';
 import type { IPState, PoolStatus } from '../../machines/status/pool.ts';
 import { termIn } from '../../machines/status/restore-pool.ts';
 import { Invariants } from './invariants.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PoolObject } from '../../../actors/ports/cluster.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { isForbidden, isNotFound, ServerUnreachable } from '../client/api-error.ts';
 import type { Kind } from './kinds.ts';
 import { Reflector, type Surroundings } from './reflector.ts';

@@ -6,7 +6,7 @@ import * as nodeDNSRecordSets from '../../../crds/generated/nodednsrecordset.ts'
 import * as routedIPs from '../../../crds/generated/routedip.ts';
 import * as routedIPIssuers from '../../../crds/generated/routedipissuer.ts';
 import * as virtualIPs from '../../../crds/generated/virtualip.ts';
-import type { WatchQuery } from './selection.ts';
+import type { WatchQuery } from './pages.ts';
 
 /** What objects of a kind ask of the cluster: the nodes (and pods) that selectors of theirs let through, or what becomes of a Service. Policies ask for
  *  nothing: others go by them. Neither do addresses and their groups, which have a source of their own. */

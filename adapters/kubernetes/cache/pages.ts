@@ -1,7 +1,6 @@
 import { fieldsOf } from '../../../machines/model/types.ts';
 import { isListOf, isOf, unreadable } from '../client/answers.ts';
 import type { Connection, Query } from '../client/connection.ts';
-import type { WatchQuery } from './selection.ts';
 import { type Trimmed, text } from './trim.ts';
 
 /** A page is trimmed as it arrives, so this bounds only how long one request takes. */
@@ -63,3 +62,12 @@ export const listAll = async <T>(
   }
   throw unending();
 };
+
+/** What one watch is about. Two equal queries share one watch. */
+export interface WatchQuery {
+  /** Path of the collection, with the namespace in it. */
+  readonly path: string;
+  readonly labelSelector: string;
+  /** E.g. `metadata.name=web`; absent for all. */
+  readonly fieldSelector?: string;
+}

@@ -4,8 +4,8 @@ import { isOf, unreadable } from '../client/answers.ts';
 import { isGone, isNotFound, messageOf, refusal, ServerUnreachable, type Target } from '../client/api-error.ts';
 import { type Backoff, type BackoffTable, backoff } from '../client/backoff.ts';
 import type { Means, WatchHandlers } from '../client/connection.ts';
+import type { WatchQuery } from './pages.ts';
 import { listAll } from './pages.ts';
-import type { WatchQuery } from './selection.ts';
 import { Mirror, type MirrorListener } from './store.ts';
 import { revisionOf, type Trimmed, text } from './trim.ts';
 

@@ -4,15 +4,6 @@ import { parseSelector, type Requirement } from '../../../machines/model/selecto
 import { fieldsOf } from '../../../machines/model/types.ts';
 import type { PodQuery } from './pod-selections.ts';
 
-/** What one watch is about. Two equal queries share one watch. */
-export interface WatchQuery {
-  /** Path of the collection, with the namespace in it. */
-  readonly path: string;
-  readonly labelSelector: string;
-  /** E.g. `metadata.name=web`; absent for all. */
-  readonly fieldSelector?: string;
-}
-
 /** The selectors of `spec.match`, as the user wrote them. */
 export interface MatchSelectors {
   readonly nodeLabel?: string;

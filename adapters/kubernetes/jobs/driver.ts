@@ -1,7 +1,7 @@
 import type { JobTemplates, SecretRef } from '../../../actors/ports/directory.ts';
 import { ProviderError } from '../../../actors/ports/errors.ts';
+import type { Fence } from '../../../actors/ports/fence.ts';
 import type { JobDriver, JobRequest, JobState } from '../../../actors/ports/job-driver.ts';
-import type { Fence } from '../../../actors/ports/provider.ts';
 import type { Clock } from '../../../actors/ports/records.ts';
 import type { Connection } from '../client/connection.ts';
 import { JobEnds } from './ends.ts';

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { EvacuatedNode, ProviderID } from '../../../machines/model/types.ts';
+import type { EvacuatedNode, ObjectRef, ProviderID } from '../../../machines/model/types.ts';
 import { BorneAddresses } from '../cache/borne-addresses.ts';
 import type { Cache } from '../cache/cache-state.ts';
 import { EndpointWatches } from '../cache/endpoint-watches.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { VipListener, VipSource } from '../../../actors/ports/vip.ts';
 import * as ips from '../../../crds/generated/ip.ts';
 import * as ipGroups from '../../../crds/generated/ipgroup.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import type { IPGroupObject, ReservedIP } from '../../../machines/vip/objects.ts';
 import { type CacheState, cacheStates } from '../cache/cache-state.ts';
 import { kindOf } from '../cache/kinds.ts';

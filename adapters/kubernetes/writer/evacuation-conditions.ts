@@ -1,6 +1,5 @@
 import type { Clock, Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Evacuation } from '../../../machines/model/types.ts';
+import type { Evacuation, ObjectRef } from '../../../machines/model/types.ts';
 import { nodePath } from '../cache/selection.ts';
 import { EVACUATED, type SeenNode } from '../cache/trim.ts';
 import { isNotFound } from '../client/api-error.ts';

@@ -1,5 +1,5 @@
 import type { ClusterEvent } from '../../../actors/ports/cluster.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { apiVersionOf } from '../cache/kinds.ts';
 import { microTime, wholeSeconds } from '../client/kube-time.ts';
 import { withinBytes } from '../client/within-bytes.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ClusterEvent } from '../../../actors/ports/cluster.ts';
 import { objectName } from '../../../actors/ports/observers.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { isConflict, isNotFound, messageOf, ServerUnreachable } from '../client/api-error.ts';
 import { type BackoffTable, backoff } from '../client/backoff.ts';
 import { MERGE_PATCH, type Means } from '../client/connection.ts';

@@ -1,6 +1,6 @@
 import type { HolderEffect, HolderMark } from '../../../actors/ports/cluster.ts';
 import type { Clock } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import type { SeenNode } from '../cache/trim.ts';
 import type { Connection } from '../client/connection.ts';
 import { inParallel } from '../client/parallel.ts';

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Overtaken, ProviderError, VirtualIPNotFound } from '../../../actors/ports/errors.ts';
+import type { Fence } from '../../../actors/ports/fence.ts';
 import type {
   CloneContent,
   CloneManifest,
@@ -11,10 +12,8 @@ import type {
   MigrationWriter,
   Place,
 } from '../../../actors/ports/migration.ts';
-import type { Fence } from '../../../actors/ports/provider.ts';
 import type { Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { GROUP_LABEL, ipNameOf, LEGACY_GROUP_LABEL, OWNER_ANNOTATION } from '../../../machines/vip/objects.ts';
 import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIPStatus } from '../../../machines/vip/virtualip.ts';
 import { ApiError, isConflict, isNotFound, messageOf } from '../client/api-error.ts';

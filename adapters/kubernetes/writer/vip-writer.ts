@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../../actors/ports/errors.ts';
-import type { Fence } from '../../../actors/ports/provider.ts';
+import type { Fence } from '../../../actors/ports/fence.ts';
 import type { Clock } from '../../../actors/ports/records.ts';
 import type { OwnerName, Reclaim, VipWriter } from '../../../actors/ports/vip.ts';
 import { API_VERSION, KIND } from '../../../crds/generated/ip.ts';
 import { KIND as ROUTED_IP } from '../../../crds/generated/routedip.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { type Address, type ErrorKind, fieldsOf } from '../../../machines/model/types.ts';
 import {
   asOwner,

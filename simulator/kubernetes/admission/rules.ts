@@ -1,4 +1,4 @@
-import type { Cause } from '../errors.ts';
+import type { Cause } from '../objects.ts';
 import { at, isObject, type Json, type JsonObject, type KubeObject } from '../objects.ts';
 import { Expressions } from './expressions.ts';
 

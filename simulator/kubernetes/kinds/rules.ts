@@ -1,5 +1,5 @@
 import { bindingCauses, policyCauses } from '../admission/rules.ts';
-import type { Cause } from '../errors.ts';
+import type { Cause } from '../objects.ts';
 import { at, equal, isObject, type Json, type JsonObject, type KubeObject } from '../objects.ts';
 import type { Resource } from '../resource.ts';
 import { definitionCauses } from './definition-rules.ts';

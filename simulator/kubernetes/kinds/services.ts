@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { isIP } from 'node:net';
-import { ApiError, type Cause } from '../errors.ts';
-import { at, equal, isObject, type Json, type JsonObject, type KubeObject, member } from '../objects.ts';
+import { ApiError } from '../errors.ts';
+import { at, type Cause, equal, isObject, type Json, type JsonObject, type KubeObject, member } from '../objects.ts';
 import type { Store } from '../store.ts';
 
 /** The minor version of Kubernetes 1 from which servers do so. */

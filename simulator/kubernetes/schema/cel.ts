@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { Environment, type ParseResult } from '@marcbachmann/cel-js';
-import type { Cause } from '../errors.ts';
+import type { Cause } from '../objects.ts';
 import { equal, isObject, type Json, type JsonObject } from '../objects.ts';
 import { FORMATS } from './formats.ts';
 import { child, isIntOrString, mapKeysOf, propertyOf, type Schema } from './schema.ts';

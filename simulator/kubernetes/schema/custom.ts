@@ -1,5 +1,5 @@
-import { type ApiError, badRequest, type Cause } from '../errors.ts';
-import type { JsonObject } from '../objects.ts';
+import { type ApiError, badRequest } from '../errors.ts';
+import type { Cause, JsonObject } from '../objects.ts';
 import type { ObjectSchema } from '../resource.ts';
 import { resolvedSchema } from './builtin-schemas.ts';
 import { celCauses } from './cel.ts';

@@ -1,4 +1,4 @@
-import type { Cause } from '../errors.ts';
+import type { Cause } from '../objects.ts';
 import { isObject, type Json } from '../objects.ts';
 import { child, mapKeysOf, propertyOf, type Schema } from './schema.ts';
 import { invalidAt } from './values.ts';

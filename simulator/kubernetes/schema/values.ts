@@ -1,4 +1,4 @@
-import type { Cause } from '../errors.ts';
+import type { Cause } from '../objects.ts';
 import { equal, isObject, type Json, type JsonObject } from '../objects.ts';
 import { FORMATS } from './formats.ts';
 import { child, isIntOrString, mapKeysOf, propertyOf, type Schema } from './schema.ts';

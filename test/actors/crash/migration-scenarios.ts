@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import type { WorldOptions } from '../../support/world.ts';
 import { ADDRESS, CLONE, MigrationWorld, STAGES } from '../migration/world.ts';
 import { SECOND } from '../vip/world.ts';

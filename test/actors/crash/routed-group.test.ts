@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { KillPoint } from '../../../actors/ports/observers.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { GroupWorld } from '../routedip/group-world.ts';
 
 const FIRST = '192.0.2.1';

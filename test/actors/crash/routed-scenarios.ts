@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { ProviderID } from '../../../machines/model/types.ts';
+import type { ObjectRef, ProviderID } from '../../../machines/model/types.ts';
 import { node, providerIDOf, type WorldOptions } from '../../support/world.ts';
 import { expectRoutedSound } from '../routedip/routedip-test.ts';
 import { FIREWALL, MINUTE, RoutedWorld, SECOND, service, servicePort } from '../routedip/world.ts';

@@ -1,5 +1,4 @@
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { node, providerIDOf, type World, type WorldOptions } from '../../support/world.ts';
 
 const A = '203.0.113.207' as Address;

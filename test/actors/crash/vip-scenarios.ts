@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { VIP_FINALIZER } from '../../../machines/vip/objects.ts';
 import { wrongVips } from '../../simulation/domains/vips-end.ts';
 import type { WorldOptions } from '../../support/world.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { node, World } from '../../support/world.ts';
 
 const ZONE = 'example.com';

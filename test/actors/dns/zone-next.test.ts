@@ -4,7 +4,8 @@ import type { Envelope } from '../../../actors/runtime/turn.ts';
 import { virtualClock } from '../../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../../adapters/memory/queues.ts';
 import { memoryStore } from '../../../adapters/memory/store.ts';
-import { type ZoneContext, zoneActor } from '../../../machines/dns/zone.ts';
+import type { ZoneContext } from '../../../machines/dns/zone.ts';
+import { zoneActor } from '../../../machines/model/actor-id.ts';
 import type { ActorId, Address } from '../../../machines/model/types.ts';
 import { cellsOn } from '../../support/cells.ts';
 

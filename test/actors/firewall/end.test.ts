@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { KillPoint } from '../../../actors/ports/observers.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import { firewallActor } from '../../../machines/model/firewall-id.ts';
-import type { ActorId } from '../../../machines/model/types.ts';
+import { firewallActor } from '../../../machines/model/actor-id.ts';
+import type { ActorId, ObjectRef } from '../../../machines/model/types.ts';
 import { node, type OperatorProcess, PROVIDER, providerIDOf } from '../../support/world.ts';
 import { KILL_POINTS } from '../crash/run.ts';
 import { test } from '../routedip/routedip-test.ts';

@@ -9,7 +9,7 @@ import { ObservedVips } from '../../../actors/vip/object-cache.ts';
 import { VipDesk } from '../../../actors/vip/service-allocation.ts';
 import { memoryDirectory } from '../../../adapters/memory/directory.ts';
 import type { AddressContext } from '../../../machines/address/context.ts';
-import type { FirewallPolicy } from '../../../machines/events.ts';
+import type { FirewallPolicy } from '../../../machines/model/firewall-policy.ts';
 import { node, PROVIDER, providerIDOf, World } from '../../support/world.ts';
 
 const A = '203.0.113.7';

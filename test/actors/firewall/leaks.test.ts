@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { firewallActor } from '../../../machines/model/firewall-id.ts';
+import { firewallActor } from '../../../machines/model/actor-id.ts';
 import { node, PROVIDER } from '../../support/world.ts';
 import { test } from '../routedip/routedip-test.ts';
 import { FIREWALL, MINUTE, type RoutedWorld, SECOND } from '../routedip/world.ts';

@@ -4,8 +4,8 @@ import type { Envelope } from '../../../actors/runtime/turn.ts';
 import { virtualClock } from '../../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../../adapters/memory/queues.ts';
 import { memoryStore } from '../../../adapters/memory/store.ts';
-import type { FirewallContext } from '../../../machines/firewall/decisions.ts';
-import { firewallActor } from '../../../machines/model/firewall-id.ts';
+import type { FirewallContext } from '../../../machines/firewall/context.ts';
+import { firewallActor } from '../../../machines/model/actor-id.ts';
 import type { ActorId, ProviderID } from '../../../machines/model/types.ts';
 import { cellsOn } from '../../support/cells.ts';
 

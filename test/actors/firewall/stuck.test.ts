@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { node, providerIDOf } from '../../support/world.ts';
 import { test } from '../routedip/routedip-test.ts';
 import { FIREWALL, MINUTE, type RoutedWorld, SECOND } from '../routedip/world.ts';

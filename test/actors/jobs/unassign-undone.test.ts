@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { failoverFigures } from '../../../actors/status/failover-metrics.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { type Address, UNASSIGNED } from '../../../machines/model/types.ts';
 import { PAUSED } from '../../../machines/pool/annotations.ts';
 import { node } from '../../support/world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { type Address, MOVE_TO, UNASSIGNED } from '../../../machines/model/types.ts';
 import { PAUSED } from '../../../machines/pool/annotations.ts';
 import { node, providerIDOf } from '../../support/world.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { closed, withheldIn } from '../../../actors/jobs/withheld.ts';
 import { Fenced, failureOf, Withheld } from '../../../actors/ports/errors.ts';
+import type { Fence } from '../../../actors/ports/fence.ts';
 import type { JobRequest } from '../../../actors/ports/job-driver.ts';
-import type { Fence } from '../../../actors/ports/provider.ts';
 import type { Json } from '../../../actors/ports/records.ts';
 import { virtualClock } from '../../../adapters/memory/clock.ts';
 import { MemoryJobs } from '../../../adapters/memory/job-driver.ts';

@@ -1,7 +1,7 @@
 import type { Json } from '../../../actors/ports/records.ts';
 import { JOBS_ONLY, jobsOnly } from '../../../adapters/accounts/jobs-only.ts';
 import { MemoryJobs, type MemoryJobsOptions } from '../../../adapters/memory/job-driver.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import type { Killer, OperatorProcess, WorldOptions } from '../../support/world.ts';
 import { node } from '../../support/world.ts';
 import { RoutedWorld } from '../routedip/world.ts';

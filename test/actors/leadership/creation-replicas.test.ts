@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { withoutHands } from '../../support/replicas.ts';
 import { ipsOf } from '../pool/creation-steps.ts';
 import { test } from '../routedip/routedip-test.ts';

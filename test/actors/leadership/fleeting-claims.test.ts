@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { ProviderError } from '../../../actors/ports/errors.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { killAll, untilAssigns } from '../../support/setups.ts';
 import { test } from '../../support/sound.ts';
 import { node, type OperatorProcess, PROVIDER, type World } from '../../support/world.ts';

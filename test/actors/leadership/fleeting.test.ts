@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { ingress, killAll, lose, untilAssigns } from '../../support/setups.ts';
 import { test } from '../../support/sound.ts';
 import { node, type OperatorProcess, type World } from '../../support/world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { node, PROVIDER } from '../../support/world.ts';
 import { test } from '../routedip/routedip-test.ts';
 import { MINUTE, type RoutedWorld, SECOND, servicePort } from '../routedip/world.ts';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { vipJobBodies } from '../../../actors/jobs/vip.ts';
-import { ObservedVips, vipActor, virtualIPActor } from '../../../actors/vip/object-cache.ts';
+import { ObservedVips } from '../../../actors/vip/object-cache.ts';
 import { VipDesk } from '../../../actors/vip/service-allocation.ts';
 import { virtualClock } from '../../../adapters/memory/clock.ts';
 import { memoryVipCluster } from '../../../adapters/memory/vip-cluster.ts';
+import { vipActor, virtualIPActor } from '../../../machines/model/actor-id.ts';
 import type { ServiceObserved } from '../../../machines/vip/decisions.ts';
 import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION } from '../../../machines/vip/virtualip.ts';
 import { SECOND } from '../vip/world.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { aways } from '../../support/away-crash.ts';
 import { cutOff, withoutHands } from '../../support/replicas.ts';
 import type { OperatorProcess, WorldOptions } from '../../support/world.ts';

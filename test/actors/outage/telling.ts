@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { leading } from '../../support/replicas.ts';
 import { ingress } from '../../support/setups.ts';
 import { expectSound } from '../../support/sound.ts';

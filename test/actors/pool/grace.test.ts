@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address, ObservedNode } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef, ObservedNode } from '../../../machines/model/types.ts';
 import { test } from '../../support/sound.ts';
 import { node, pod, providerIDOf, type World } from '../../support/world.ts';
 

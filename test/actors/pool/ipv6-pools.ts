@@ -1,4 +1,4 @@
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { node, type OperatorProcess, type World } from '../../support/world.ts';
 
 export const FOUR = '203.0.113.7';

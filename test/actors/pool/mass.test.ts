@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import type { Call } from '../../../simulator/digitalocean/call-log.ts';
 import { extent } from '../../support/extent.ts';
 import { type Metered, openMetered } from '../../support/metered.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { killAll } from '../../support/setups.ts';
 import { node, type World } from '../../support/world.ts';
 import { test } from '../routedip/routedip-test.ts';

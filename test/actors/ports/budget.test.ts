@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import type { Call } from '../../../simulator/digitalocean/call-log.ts';
 import { digitalOceanZone } from '../../e2e/zones.ts';
 import { SHOWS_ALL } from '../../support/extent.ts';

@@ -5,7 +5,7 @@ import { virtualClock } from '../../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../../adapters/memory/queues.ts';
 import { memoryStore } from '../../../adapters/memory/store.ts';
 import { systemClock } from '../../../adapters/system/clock.ts';
-import { firewallActor } from '../../../machines/model/firewall-id.ts';
+import { firewallActor } from '../../../machines/model/actor-id.ts';
 import { cellsOn } from '../../support/cells.ts';
 
 const AT_ONCE = 64;

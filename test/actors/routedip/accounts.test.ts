@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { KnownProvider } from '../../../actors/leadership/leader.ts';
+import type { KnownProvider } from '../../../actors/ports/directory.ts';
 import { ProviderError } from '../../../actors/ports/errors.ts';
 import type { Provider } from '../../../actors/ports/provider.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { expectSound } from '../../support/sound.ts';
 import { node, type OperatorProcess, PROVIDER, type World } from '../../support/world.ts';
 import { RoutedWorld } from './world.ts';

@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { killAll } from '../../support/setups.ts';
 import { node, PROVIDER, providerIDOf } from '../../support/world.ts';
 import { jobDriven } from '../kubernetes-jobs/world.ts';

@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest';
 import { ObservedPolicies } from '../../../actors/controllers/class-cache.ts';
 import type { Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { ObservedNode } from '../../../machines/model/types.ts';
+import type { ObjectRef, ObservedNode } from '../../../machines/model/types.ts';
 import { node, providerIDOf } from '../../support/world.ts';
 import { jobDriven } from '../kubernetes-jobs/world.ts';
 import { test } from './routedip-test.ts';

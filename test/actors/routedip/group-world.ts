@@ -1,6 +1,6 @@
 import type { Json } from '../../../actors/ports/records.ts';
 import type { MemoryVipCluster } from '../../../adapters/memory/vip-cluster.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { asOwner, type VipService } from '../../../machines/vip/objects.ts';
 import { JobsWorld, type JobsWorldOptions, OLD, YOUNG } from '../kubernetes-jobs/world.ts';
 

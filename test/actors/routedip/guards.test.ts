@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Guards } from '../../../actors/controllers/finalizers.ts';
 import type { ClusterWriter, PoolObject } from '../../../actors/ports/cluster.ts';
 import { virtualClock } from '../../../adapters/memory/clock.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 
 const AT_ONCE = 16;
 

@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest';
 import { ProviderError } from '../../../actors/ports/errors.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { node, PROVIDER } from '../../support/world.ts';
 import { test } from './routedip-test.ts';
 import { MINUTE, type RoutedWorld, SECOND, service } from './world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { PAUSED } from '../../../machines/pool/annotations.ts';
 import { node } from '../../support/world.ts';
 import { test } from './routedip-test.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { KillPoint } from '../../../actors/ports/observers.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { shareOf } from '../../support/extent.ts';
 import { expectOpen, gone, NODES, type Open, one, ROUTED, stable } from '../crash/routed-scenarios.ts';
 import { KILL_POINTS } from '../crash/run.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { expectSound } from '../../support/sound.ts';
 import { node, PROVIDER, World, type WorldOptions } from '../../support/world.ts';
 

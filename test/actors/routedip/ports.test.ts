@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { node, providerIDOf } from '../../support/world.ts';
 import { test } from './routedip-test.ts';
 import { MINUTE, type RoutedWorld, SECOND, servicePort } from './world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { ADDRESS, type Address } from '../../../machines/model/types.ts';
 import { node, PROVIDER, providerIDOf } from '../../support/world.ts';
 import { test } from './routedip-test.ts';

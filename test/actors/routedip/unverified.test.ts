@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { Supervisor } from '../../../actors/supervisor.ts';
 import type { Fault } from '../../../adapters/memory/faults.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { node, PROVIDER, providerIDOf, type World } from '../../support/world.ts';
 import { test } from './routedip-test.ts';
 import { MINUTE, type RoutedWorld } from './world.ts';

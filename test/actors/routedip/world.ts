@@ -1,7 +1,13 @@
 import type { Json } from '../../../actors/ports/records.ts';
-import type { FirewallContext } from '../../../machines/firewall/decisions.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { ObservedEndpoint, ObservedNode, ObservedService, ObservedServicePort, ProviderID } from '../../../machines/model/types.ts';
+import type { FirewallContext } from '../../../machines/firewall/context.ts';
+import type {
+  ObjectRef,
+  ObservedEndpoint,
+  ObservedNode,
+  ObservedService,
+  ObservedServicePort,
+  ProviderID,
+} from '../../../machines/model/types.ts';
 import { RoutedRules } from '../../support/routed-rules.ts';
 import { type OperatorProcess, PROVIDER, World, type WorldOptions } from '../../support/world.ts';
 

@@ -5,7 +5,7 @@ import { TIMERS } from '../../../actors/runtime/queue-data.ts';
 import { virtualClock } from '../../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../../adapters/memory/queues.ts';
 import { memoryStore } from '../../../adapters/memory/store.ts';
-import { verificationActor } from '../../../machines/verification/verification.ts';
+import { verificationActor } from '../../../machines/model/actor-id.ts';
 import { cellsOn } from '../../support/cells.ts';
 
 const ID = verificationActor('digitalocean');
@@ -73,7 +73,7 @@ test('what a queue has lost is not handed over again in the next term: whoever w
   const stored = await store.load(ID);
   expect(stored?.outbox.map(({ id }) => id)).toEqual([handedOver?.id]);
   const cells = cellsOn({ store, queues, clock }, 2);
-  await cells.loadAll(new Map(stored && [[ID, stored]]));
+  await cells.loadAll(new Map(stored && [[ID, stored]]), (cell) => cell);
   cells.sweep();
   await clock.advance(1);
   expect(queues.jobs(TIMERS)).toEqual([]);

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { actorOf } from '../../../actors/controllers/object-ids.ts';
 import { ObservedPools } from '../../../actors/controllers/pool-cache.ts';
 import { SharedChanges, type SharedChangesPorts } from '../../../actors/controllers/shared-changes.ts';
 import { Workers, type WorkersPorts } from '../../../actors/jobs/worker-pool.ts';
@@ -10,8 +9,10 @@ import { PolicyProjector } from '../../../actors/status/classes.ts';
 import { Evacuations } from '../../../actors/status/evacuation.ts';
 import { NO_NOTICES } from '../../../actors/status/notices.ts';
 import { type ProjectorPorts, projector } from '../../../actors/status/projector.ts';
-import { Watchdog, type Watched } from '../../../actors/status/watchdog.ts';
+import { Watchdog } from '../../../actors/status/watchdog.ts';
+import type { Watched } from '../../../actors/status/watchdog-log.ts';
 import { virtualClock } from '../../../adapters/memory/clock.ts';
+import { actorOf } from '../../../machines/model/actor-id.ts';
 import type { ActorId } from '../../../machines/model/types.ts';
 import { recordingLog } from '../../adapters/digitalocean/support.ts';
 import { pausingClock } from '../../support/pausing.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Charts } from '../../../actors/runtime/charts.ts';
-import type { JobName, ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { JobName } from '../../../machines/jobs.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { node, PROVIDER, World } from '../../support/world.ts';
 import { RoutedWorld } from '../routedip/world.ts';
 import { VipWorld } from '../vip/world.ts';

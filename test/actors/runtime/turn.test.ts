@@ -4,7 +4,7 @@ import { charts } from '../../../actors/controllers/chart-registry.ts';
 import { DEFAULT_SETTINGS } from '../../../actors/ports/settings.ts';
 import type { Chart } from '../../../actors/runtime/charts.ts';
 import { type CellState, type Envelope, runTurn, type TurnResult } from '../../../actors/runtime/turn.ts';
-import { zoneActor } from '../../../machines/dns/zone.ts';
+import { zoneActor } from '../../../machines/model/actor-id.ts';
 import type { Address } from '../../../machines/model/types.ts';
 
 const POOL = 'pool/default/ingress';

@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest';
 import { Evacuations } from '../../../actors/status/evacuation.ts';
 import { virtualClock } from '../../../adapters/memory/clock.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Evacuation, ObservedNode } from '../../../machines/model/types.ts';
+import type { Evacuation, ObjectRef, ObservedNode } from '../../../machines/model/types.ts';
 import { node, providerIDOf, type World } from '../../support/world.ts';
 import { test } from '../routedip/routedip-test.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { ProviderError } from '../../../actors/ports/errors.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import type { Account, Holding, Inventory } from '../../../machines/status/inventory.ts';
 import { accountOf, type Holds, secretKey } from '../../hostile/accounts.ts';
 import { node, PROVIDER } from '../../support/world.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { moveLog } from '../../../actors/status/move-log.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { recordedLog } from '../../adapters/kubernetes/support.ts';
 import { node } from '../../support/world.ts';
 import { test } from '../routedip/routedip-test.ts';

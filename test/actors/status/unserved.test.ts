@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Unreachable } from '../../../actors/ports/errors.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { node, type OperatorProcess, World } from '../../support/world.ts';
 import { RoutedWorld } from '../routedip/world.ts';
 import { VipWorld } from '../vip/world.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import type { PoolProjection } from '../../../actors/ports/cluster.ts';
 import type { VipChange } from '../../../adapters/memory/vip-world.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { SECOND, VipWorld } from './world.ts';
 
 const MINUTE = 60 * SECOND;

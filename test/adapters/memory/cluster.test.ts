@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { ClusterListener, PoolObject, PoolProjection } from '../../../actors/ports/cluster.ts';
 import { memoryCluster } from '../../../adapters/memory/cluster.ts';
 import type { ClusterFact } from '../../../machines/events.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
 import { queryOf } from '../../../machines/model/matching.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { node } from '../../support/world.ts';
 
 const IPV4 = '203.0.113.7' as Address;

@@ -16,10 +16,9 @@ import { memoryStore } from '../../../adapters/memory/store.ts';
 import { endableClock } from '../../../adapters/system/clock.ts';
 import { createMetrics, type Metrics, type MetricsSources } from '../../../adapters/telemetry/metrics.ts';
 import { toldToo } from '../../../adapters/telemetry/objects.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
 import { queryOf } from '../../../machines/model/matching.ts';
-import type { Address, ObservedNode } from '../../../machines/model/types.ts';
-import type { ProviderFacts } from '../../../machines/spec/pool.ts';
+import type { Address, ObjectRef, ObservedNode } from '../../../machines/model/types.ts';
+import type { ProviderFacts } from '../../../machines/spec/providers.ts';
 import { node, PROVIDER, providerIDOf } from '../../support/world.ts';
 import { type Sample, samplesOf } from './scrape.ts';
 

@@ -4,9 +4,8 @@ import type { RecordSetFigures } from '../../../actors/ports/figures.ts';
 import { DEFAULT_SETTINGS } from '../../../actors/ports/settings.ts';
 import { type CellState, type Envelope, runTurn } from '../../../actors/runtime/turn.ts';
 import { poolFigures, recordSetFigures } from '../../../actors/status/metrics.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
 import { queryOf } from '../../../machines/model/matching.ts';
-import type { Address, ObservedNode } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef, ObservedNode } from '../../../machines/model/types.ts';
 import { node } from '../../support/world.ts';
 
 const ID = 'records/default/nodes';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AddressContext } from '../../../machines/address/context.ts';
-import type { FirewallPolicy } from '../../../machines/events.ts';
+import type { FirewallPolicy } from '../../../machines/model/firewall-policy.ts';
 import { A, cutOff, failure, observed, PROVIDER, refOf } from '../builders.ts';
 import { Driven } from '../drive.ts';
 import { AFTER, addressInput, FIRST, MARKED, NONE } from './vocabulary.ts';

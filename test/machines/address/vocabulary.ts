@@ -1,6 +1,6 @@
 import type { MachineEvent } from '../../../actors/runtime/step.ts';
 import type { AddressContext, AddressInput } from '../../../machines/address/context.ts';
-import type { FirewallPolicy } from '../../../machines/events.ts';
+import type { FirewallPolicy } from '../../../machines/model/firewall-policy.ts';
 import type { JobFailure } from '../../../machines/model/types.ts';
 import { A, cutOff, failure, observed, POOL, PROVIDER, providerIDOf, refOf, START } from '../builders.ts';
 import { CALL_DEADLINE } from '../drive.ts';

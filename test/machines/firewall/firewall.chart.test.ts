@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { begin, type MachineEvent, type Step, step } from '../../../actors/runtime/step.ts';
-import type { FirewallContext } from '../../../machines/firewall/decisions.ts';
-import type { FirewallDoubt } from '../../../machines/firewall/in-doubt.ts';
+import type { FirewallContext, FirewallDoubt } from '../../../machines/firewall/context.ts';
 import type { FirewallInput } from '../../../machines/jobs.ts';
 import { rememberedClaim } from '../../../machines/status/restore-routedip.ts';
 import { shareOf } from '../../support/extent.ts';

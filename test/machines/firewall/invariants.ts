@@ -1,6 +1,6 @@
 import type { Step } from '../../../actors/runtime/step.ts';
 import type { Held } from '../../../machines/firewall/claims.ts';
-import type { FirewallContext } from '../../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../../machines/firewall/context.ts';
 import type { FirewallChange, FirewallFound, FirewallInput, FirewallOwned } from '../../../machines/jobs.ts';
 import { portText } from '../../../machines/model/port.ts';
 import type { ProviderID } from '../../../machines/model/types.ts';

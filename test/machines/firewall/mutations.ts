@@ -1,4 +1,4 @@
-import type { FirewallContext } from '../../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../../machines/firewall/context.ts';
 import * as firewall from '../../../machines/firewall/decisions.ts';
 import type { FirewallChange, FirewallFound } from '../../../machines/jobs.ts';
 import { failure, refOf, START } from '../builders.ts';

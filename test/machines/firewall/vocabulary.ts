@@ -1,5 +1,5 @@
 import type { MachineEvent } from '../../../actors/runtime/step.ts';
-import type { FirewallContext, FirewallMachineInput } from '../../../machines/firewall/decisions.ts';
+import type { FirewallContext, FirewallMachineInput } from '../../../machines/firewall/context.ts';
 import type { FirewallChange, FirewallFound } from '../../../machines/jobs.ts';
 import type { ProviderID } from '../../../machines/model/types.ts';
 import { failure, PROVIDER, providerIDOf, refOf, SECOND, START } from '../builders.ts';

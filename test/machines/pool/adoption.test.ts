@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { AddressContext } from '../../../machines/address/context.ts';
-import { type Adoption, adoptionOf, isOwn, isWithheld } from '../../../machines/pool/adoption.ts';
+import { isOwn } from '../../../machines/address/context.ts';
+import type { Adoption } from '../../../machines/model/types.ts';
+import { adoptionOf, isWithheld } from '../../../machines/pool/adoption.ts';
 import { rememberedPool } from '../../../machines/status/restore-pool.ts';
 import { rememberedRoutedIP } from '../../../machines/status/restore-routedip.ts';
 import { addressInput } from '../address/vocabulary.ts';

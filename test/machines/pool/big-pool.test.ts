@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Address } from '../../../machines/model/types.ts';
 import { type GrantInput, grants } from '../../../machines/pool/assignment.ts';
-import { listed, poolContext, queryIn, spare } from '../../../machines/pool/context.ts';
+import { listed, poolContext, queryIn } from '../../../machines/pool/context.ts';
+import { spare } from '../../../machines/pool/creation.ts';
 import { staff } from '../../../machines/pool/members.ts';
 import { NodeQueue } from '../../../machines/pool/node-queue.ts';
 import { observeSpec } from '../../../machines/pool/observe.ts';

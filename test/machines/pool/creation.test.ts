@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CreateIntent } from '../../../machines/jobs.ts';
-import { CREATE_CLAIM, type PoolContext, rightTaken } from '../../../machines/pool/context.ts';
+import { CREATE_CLAIM, type PoolContext } from '../../../machines/pool/context.ts';
+import { rightTaken } from '../../../machines/pool/creation.ts';
 import { A, B, C, cutOff, failure, observed, PROVIDER, SECOND, START } from '../builders.ts';
 import { CALL_DEADLINE, Driven } from '../drive.ts';
 import { assigned, named, poolInput, primed, provided, ready, spec, toldIn } from './world.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { claimedNodes } from '../../../machines/address/decisions.ts';
 import { parseAddress } from '../../../machines/model/address.ts';
+import { nodeClaim, nodesFull } from '../../../machines/model/node-claim.ts';
 import type { Address } from '../../../machines/model/types.ts';
 import type { PoolContext } from '../../../machines/pool/context.ts';
-import { nodeClaim, nodesFull } from '../../../machines/pool/node-claim.ts';
 import { checkPoolSpec } from '../../../machines/spec/pool.ts';
 import { poolStatus } from '../../../machines/status/pool.ts';
 import { A, addressContextOf, observed, providerIDOf, refOf, registry } from '../builders.ts';

@@ -1,20 +1,14 @@
 import type { MachineEvent, Step } from '../../../actors/runtime/step.ts';
 import type { NodeGranted, NodeObserved, RecordsWanted } from '../../../machines/events.ts';
 import type { CreateInput, FindNodesInput, FoundNodes } from '../../../machines/jobs.ts';
+import { addressActor, recordSetActor } from '../../../machines/model/actor-id.ts';
 import type { ActorId, Address } from '../../../machines/model/types.ts';
 import { moved, restsUntil } from '../../../machines/policy/contention.ts';
 import { absenceOf } from '../../../machines/policy/recovery-grace.ts';
 import { isPaused } from '../../../machines/pool/annotations.ts';
 import type { Member } from '../../../machines/pool/assignment.ts';
-import {
-  addressActor,
-  CREATE_CLAIM,
-  isPrimed,
-  type PoolContext,
-  recordSetActor,
-  rightTaken,
-  wanted,
-} from '../../../machines/pool/context.ts';
+import { CREATE_CLAIM, isPrimed, type PoolContext, wanted } from '../../../machines/pool/context.ts';
+import { rightTaken } from '../../../machines/pool/creation.ts';
 import { decideGrants } from '../../../machines/pool/grant.ts';
 import { isHeld, keeping } from '../../../machines/pool/node-absence.ts';
 import type { Edge } from '../explore.ts';

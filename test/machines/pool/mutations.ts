@@ -1,5 +1,6 @@
 import type { MachineEvent } from '../../../actors/runtime/step.ts';
 import type { ClusterObserved, Decision, Effect, ProviderObserved, Ready } from '../../../machines/events.ts';
+import { addressActor } from '../../../machines/model/actor-id.ts';
 import type { PoolContext } from '../../../machines/pool/context.ts';
 import * as pool from '../../../machines/pool/context.ts';
 import * as granting from '../../../machines/pool/grant.ts';
@@ -200,7 +201,7 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'an address is started as soon as it is created',
     spoil: action<PoolContext, MachineEvent>('noteCreated', (context, { output }): Decision<PoolContext> => {
       const { address } = output as { readonly address: typeof B };
-      const id = pool.addressActor(context.id, address);
+      const id = addressActor(context.id, address);
       const input = { id, pool: context.id, provider: '', address, origin: 'Created' as const, observed: null };
       return { ...acquire.obtained(context, address), effects: [{ type: 'spawn', params: { chart: 'ip', id, input } }] };
     }),

@@ -1,7 +1,8 @@
 import type { MachineEvent } from '../../../actors/runtime/step.ts';
+import { addressActor } from '../../../machines/model/actor-id.ts';
 import { queryOf } from '../../../machines/model/matching.ts';
 import type { Address, ErrorKind, NodeRef, ObservedAddress, ObservedNode } from '../../../machines/model/types.ts';
-import { addressActor, type PoolContext, type PoolInput } from '../../../machines/pool/context.ts';
+import type { PoolContext, PoolInput } from '../../../machines/pool/context.ts';
 import { A, B, node, observed, POOL, PROVIDER, registry, START } from '../builders.ts';
 import { Driven } from '../drive.ts';
 

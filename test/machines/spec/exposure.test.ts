@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { PoolSpec, ProviderFacts } from '../../../machines/spec/pool.ts';
+import type { PoolSpec } from '../../../machines/spec/pool.ts';
+import type { ProviderFacts } from '../../../machines/spec/providers.ts';
 import { asked, type CheckedRoutedIP, checkRoutedIP, type RoutedIPFact } from '../../../machines/spec/routedip.ts';
 import { registry } from '../builders.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { RULES } from '../../../crds/generated/nodednsrecordset.ts';
-import type { ProviderFacts } from '../../../machines/spec/pool.ts';
+import type { ProviderFacts } from '../../../machines/spec/providers.ts';
 import { ADDRESS_TYPES, checkRecordSetSpec } from '../../../machines/spec/record-set.ts';
 import { PROVIDER, registry } from '../builders.ts';
 

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { RULES } from '../../../crds/generated/floatingippool.ts';
-import { checkPoolSpec, type ProviderFacts } from '../../../machines/spec/pool.ts';
+import { checkPoolSpec } from '../../../machines/spec/pool.ts';
+import type { ProviderFacts } from '../../../machines/spec/providers.ts';
 import { A, B, PREFIX, PROVIDER, registry } from '../builders.ts';
 
 const spec = (change: Record<string, unknown> = {}) => ({ provider: PROVIDER, region: 'nyc3', ips: [A], match: {}, ...change });

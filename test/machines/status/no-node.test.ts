@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterFact } from '../../../machines/events.ts';
-import { firewallActor } from '../../../machines/model/firewall-id.ts';
+import { firewallActor } from '../../../machines/model/actor-id.ts';
 import { compile, queryOf, servingNodes } from '../../../machines/model/matching.ts';
 import { serviceQueryOf } from '../../../machines/model/service-ref.ts';
 import type { Address, ObservedNode, ObservedService } from '../../../machines/model/types.ts';

@@ -1,6 +1,5 @@
 import type { MachineEvent } from '../../../actors/runtime/step.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import { contendedAfter } from '../../../machines/vip/contention.ts';
 import type { ServiceObserved, VipContext, VipInput } from '../../../machines/vip/decisions.ts';
 import type { ReservedIP, VipService } from '../../../machines/vip/objects.ts';

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
-import { actorOf, isPool } from '../../../actors/controllers/object-ids.ts';
 import { MemoryCloud } from '../../../adapters/memory/cloud.ts';
 import type { RecordSetContext } from '../../../machines/dns/record-set.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address, DNSRecord } from '../../../machines/model/types.ts';
-import { recordSetActor } from '../../../machines/pool/context.ts';
+import { actorOf, isPool, recordSetActor } from '../../../machines/model/actor-id.ts';
+import type { Address, DNSRecord, ObjectRef } from '../../../machines/model/types.ts';
 import { NameRules } from '../../support/names.ts';
 import { type Domain, index, of, type Played, type Stage, type Violation } from '../domain.ts';
 import { NAMES, nameOf, ZONE } from '../history.ts';

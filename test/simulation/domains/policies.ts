@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import type { Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Adoption } from '../../../machines/pool/adoption.ts';
+import type { Adoption, ObjectRef } from '../../../machines/model/types.ts';
 import { CLASS_NAME } from '../../actors/routedip/world.ts';
 import { type OperatorProcess, PROVIDER } from '../../support/world.ts';
 import { type Domain, exactly, index, of, type Played, type Stage } from '../domain.ts';

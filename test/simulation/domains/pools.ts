@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { type ActorId, type Address, MOVE_TO, UNASSIGNED } from '../../../machines/model/types.ts';
 import { PAUSED } from '../../../machines/pool/annotations.ts';
 import { type Moment, momentOf } from '../../support/marks.ts';

@@ -1,5 +1,4 @@
-import type { ObjectRef } from '../../../machines/jobs.ts';
-import type { Address } from '../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../machines/model/types.ts';
 import type { Stage } from '../domain.ts';
 import type { PlayedRoutedIP } from './routed-ips.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { PoolObject } from '../../../actors/ports/cluster.ts';
 import type { ActorRecord, Json } from '../../../actors/ports/records.ts';
-import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../machines/model/types.ts';
 import { type ActorId, type Address, MOVE_TO } from '../../../machines/model/types.ts';
 import { PAUSED } from '../../../machines/pool/annotations.ts';
 import type { PoolContext } from '../../../machines/pool/context.ts';

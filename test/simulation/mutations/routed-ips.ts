@@ -7,7 +7,7 @@ import type { Chart, Charts } from '../../../actors/runtime/charts.ts';
 import type { AddressContext, AnyAddressEvent } from '../../../machines/address/context.ts';
 import * as walls from '../../../machines/address/firewall-claim.ts';
 import type { ClusterObserved, SpecObserved } from '../../../machines/events.ts';
-import type { FirewallContext } from '../../../machines/firewall/decisions.ts';
+import type { FirewallContext } from '../../../machines/firewall/context.ts';
 import * as firewall from '../../../machines/firewall/decisions.ts';
 import type { FirewallFound } from '../../../machines/jobs.ts';
 import type { PoolContext } from '../../../machines/pool/context.ts';

@@ -1,6 +1,6 @@
 import type { JobTemplates, SecretRef } from '../../../../actors/ports/directory.ts';
+import type { Fence } from '../../../../actors/ports/fence.ts';
 import type { JobRequest } from '../../../../actors/ports/job-driver.ts';
-import type { Fence } from '../../../../actors/ports/provider.ts';
 import type { Json } from '../../../../actors/ports/records.ts';
 
 /** A JobSpec with one container; say what is different of the spec, of its Pods and of the container. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PoolProjection } from '../../../../actors/ports/cluster.ts';
-import type { ObjectRef } from '../../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../../machines/model/types.ts';
 import { at, type Json } from '../../../../simulator/kubernetes/objects.ts';
 import { PATIENCE_MS, waitFor } from '../../../support/wait-for.ts';
 import { routing } from './routedips-support.ts';

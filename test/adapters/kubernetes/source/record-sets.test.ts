@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PoolProjection } from '../../../../actors/ports/cluster.ts';
-import type { ObjectRef } from '../../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../../machines/model/types.ts';
 import type { JsonObject } from '../../../../simulator/kubernetes/objects.ts';
 import { PENDING } from '../../../support/pending.ts';
 import { PATIENCE_MS, waitFor } from '../../../support/wait-for.ts';

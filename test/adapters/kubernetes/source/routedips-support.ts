@@ -1,5 +1,5 @@
 import type { PoolProjection } from '../../../../actors/ports/cluster.ts';
-import type { ObjectRef } from '../../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../../machines/model/types.ts';
 import { at, type Json } from '../../../../simulator/kubernetes/objects.ts';
 import { CRD, nodeRef } from '../support.ts';
 import { FIRST, IPV4, writing } from '../writer/writer-support.ts';

@@ -4,7 +4,7 @@ import { refusal, ServerUnreachable } from '../../../../adapters/kubernetes/clie
 import type { Connection, Request } from '../../../../adapters/kubernetes/client/connection.ts';
 import { EventWriter } from '../../../../adapters/kubernetes/writer/event-writer.ts';
 import { virtualClock } from '../../../../adapters/memory/clock.ts';
-import type { ObjectRef } from '../../../../machines/jobs.ts';
+import type { ObjectRef } from '../../../../machines/model/types.ts';
 import { recordedLog } from '../support.ts';
 
 const POOL: ObjectRef = { kind: 'FloatingIPPool', namespace: 'web', name: 'pool', uid: 'u' };

@@ -2,7 +2,7 @@ import { virtualIPChart } from '../../../../actors/controllers/migration-chart.t
 import { migrationJobBodies } from '../../../../actors/jobs/migration.ts';
 import { runVipJob, type VipMeans } from '../../../../actors/jobs/vip-queue.ts';
 import { failureOf, Unreachable } from '../../../../actors/ports/errors.ts';
-import type { Fence } from '../../../../actors/ports/provider.ts';
+import type { Fence } from '../../../../actors/ports/fence.ts';
 import { begin, type MachineEvent, type Step, step } from '../../../../actors/runtime/step.ts';
 import { ipIn, serviceIn, virtualIPIn } from '../../../../adapters/kubernetes/client/migration-objects.ts';
 import { KubernetesMigrationWriter } from '../../../../adapters/kubernetes/writer/migration-writer.ts';

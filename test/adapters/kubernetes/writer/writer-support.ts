@@ -7,8 +7,7 @@ import type { Request } from '../../../../adapters/kubernetes/client/connection.
 import type { Seen } from '../../../../adapters/kubernetes/source/source.ts';
 import { KubernetesWriter, type WriterOptions } from '../../../../adapters/kubernetes/writer/writer.ts';
 import { systemClock } from '../../../../adapters/system/clock.ts';
-import type { ObjectRef } from '../../../../machines/jobs.ts';
-import type { Address } from '../../../../machines/model/types.ts';
+import type { Address, ObjectRef } from '../../../../machines/model/types.ts';
 import type { JsonObject } from '../../../../simulator/kubernetes/objects.ts';
 import type { KubernetesSimulator } from '../../../../simulator/kubernetes/server.ts';
 import { addNode, connected, nodeRef, poolObject, poolRef, Recorder, recordedLog, simulated, sourceOn } from '../support.ts';
