@@ -27,7 +27,7 @@ export interface ClaimsPorts {
   readonly providers: Pick<ProviderDirectory, 'all'>;
   /** Of the cell of an object; null while this process does not lead, and for one that has none. */
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
-  /** How those who work with the provider of this key stand to an address that they wait for; `Asks` until the first try to read its account has ended. */
+  /** How those who work with the provider of this key stand to an address that they wait for; `Asks` until the first try to read its account has ended, if there is to be one. */
   readonly evidenceOf: (key: string, address: Address) => Evidence;
 }
 

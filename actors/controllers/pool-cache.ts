@@ -83,7 +83,10 @@ export class ObservedPools {
   #evidenceOf(key: string, address: Address): Evidence {
     const list = this.#lists.get(listKey(key, familyOf(address)));
     if (list === null) return 'Unlistable';
-    return list === undefined || list.has(address) ? 'Asks' : 'Unlisted';
+    // Without credentials no list will ever be read.
+    const { provider = null, unread = false } = this.#directory.all[key] ?? {};
+    const mayList = list?.has(address) ?? (provider !== null || unread);
+    return mayList ? 'Asks' : 'Unlisted';
   }
 
   get all(): ReadonlyMap<ActorId, PoolObject> {

@@ -60,6 +60,19 @@ describe('an address that somebody names first who has not got it', () => {
     expect(world.reasonOf(squatter)).toBe('ProviderUnread');
   });
 
+  test('is given up by an older one whose issuer is invalid and whose Secret is gone when the next leader begins', async ({ open }) => {
+    const world = open();
+    world.begins = ({ providers }) => providers.set(secretKey('evil', 'own'), accountOf('refused', world));
+    world.cluster.setPolicy(issuer('evil'));
+    const { squatter, process } = await squatted(world, { issuerRef: { name: 'own' } });
+    world.cluster.setPolicy({ ...issuer('evil'), spec: { ...issuer('evil').spec, perNodeIPLimit: 0 } });
+    world.begins = () => undefined;
+    const shop = world.setRoutedIP('shop', { routedIP: FREE });
+    await world.restart(process);
+    await world.stable(shop);
+    expect(world.statusOf(squatter).routedIP).toBeUndefined();
+  });
+
   test('is given up by the younger one, too, that ran it before', async ({ open }) => {
     const world = open();
     world.begins = ({ providers }) => providers.set(secretKey('evil', 'own'), accountOf('foreign', world));
