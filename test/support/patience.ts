@@ -105,11 +105,10 @@ export class PatienceRules {
     if (is.retiring) return;
     this.#noteMove(transition, pool, now);
     this.#checkDrain(transition, pool);
-    const isGranted = is.epoch !== (then?.epoch ?? 0) && is.elected !== null;
-    if (!isGranted) return;
-    const isAdopted = is.elected?.providerID === is.holder;
+    if (is.epoch === (then?.epoch ?? 0) || is.elected === null) return;
+    const isAdopted = is.elected.providerID === is.holder;
     if (!isAdopted && !isAskedFor(pool, is)) this.#checkMove(actor, is, pool, now);
-    this.#noteGrant(actor, pool, isAdopted, now);
+    this.#noteGrant(actor, pool, is.elected, isAdopted, now);
   }
 
   /** Of one that is rebuilt nobody knows more than its status says, which lags behind: where it served, and that it was left to others, but not how often they
@@ -235,7 +234,7 @@ export class PatienceRules {
 
   // ---------------------------------------------------------------- contention
 
-  /** An address that served was found to be somewhere else, although its node was there. Whoever pauses a pool may move its addresses by hand. */
+  /** An address that served was found to be somewhere else, although its node was there, or an assign met somebody who was quicker. Whoever pauses a pool may move its addresses by hand. */
   #noteMove({ actor, events, before, after }: Transition, pool: PoolContext, now: Moment): void {
     const rules = pool.spec?.contention ?? null;
     const text = JSON.stringify(rules);
@@ -253,12 +252,15 @@ export class PatienceRules {
       events.includes('xstate.done.actor.find') &&
       after !== null &&
       contextOf(after).holder !== node.providerID;
-    this.#contests.set(actor, rules && isMoved ? moved(contest, rules, now) : contest);
+    const isMet = events.includes('xstate.error.actor.assign') && after !== null && hasMet(contextOf(after));
+    this.#contests.set(actor, rules && (isMoved || isMet) ? moved(contest, rules, now) : contest);
   }
 
-  #noteGrant(actor: ActorId, { spec }: PoolContext, isAdopted: boolean, now: Moment): void {
+  #noteGrant(actor: ActorId, { spec, leaving }: PoolContext, elected: NodeRef, isAdopted: boolean, now: Moment): void {
     const contest = this.#contests.get(actor);
     if (!contest?.restsSince) return;
+    // On one that is about to go it only stays for its rest.
+    if (isAdopted && leaving.some(({ providerID }) => providerID === elected.providerID)) return;
     // The other may have put it on a node that may have it; else it is tried afresh, or taken back once.
     if (isAdopted) this.#contests.set(actor, { ...contest, restsSince: null });
     else if (spec?.contention?.takeover === 'Reclaim') this.#contests.set(actor, { ...contest, restsSince: now });
@@ -289,6 +291,8 @@ export class PatienceRules {
 
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
+/** Somebody else has the address, so that the grant is given back. */
+const hasMet = ({ failure, elected }: AddressContext): boolean => failure?.kind === 'Conflict' && elected === null;
 const keyOf = ({ name, providerID }: NodeRef): string => `${name} ${providerID}`;
 const matches = ({ candidates, leaving }: PoolContext, { name, providerID }: NodeRef): boolean =>
   [...candidates, ...leaving].some((each) => each.name === name && each.providerID === providerID);
