@@ -58,6 +58,10 @@ export async function readUntilKnown(
   return null;
 }
 
+/** The address is observed on the Node to which it was assigned. */
+export const isAssigned = (record: ActorRecord | undefined, { providerID }: ObservedAddress): boolean =>
+  providerID !== null && (record?.snapshot.context as AddressContext | undefined)?.assigned?.providerID === providerID;
+
 /** What addresses have to hear that were never their owners' and may not be taken where they are: those that are somewhere else by now, since nodes have come or gone. */
 export const placesIn = (
   records: Records,

@@ -14,7 +14,7 @@ import type { Settings } from '../ports/settings.ts';
 import type { Cells } from '../runtime/cell-registry.ts';
 import type { Alarms } from '../runtime/timers.ts';
 import { familyIn } from './claims.ts';
-import { type Asked, news, placesIn, readUntilKnown, type Versions, versionsOf } from './drift.ts';
+import { type Asked, isAssigned, news, placesIn, readUntilKnown, type Versions, versionsOf } from './drift.ts';
 import { EditLooks } from './edit-looks.ts';
 import { FirewallLooks } from './firewall-looks.ts';
 import type { ObservedPools } from './pool-cache.ts';
@@ -256,8 +256,8 @@ export class ProviderLists {
     if (!list) return;
     const records = cells.recordsOf(id);
     const part = partOf(list, ownAddresses(pool, records?.get(id)), pools.fact(id)?.nodes ?? []);
-    // Those that run are told by themselves where they are: a Node that goes is to be no news of a list.
-    const addresses = part.map((each) => (records?.has(addressActor(id, each.address)) ? each : pools.placed(each)));
+    // An address stays where it was assigned: when that Node is removed, the list shows nothing new, and the failover waits for no extra turn.
+    const addresses = part.map((each) => (isAssigned(records?.get(addressActor(id, each.address)), each) ? each : pools.placed(each)));
     cells.tellFact(id, { type: 'PROVIDER_OBSERVED', addresses });
   }
 
