@@ -45,12 +45,12 @@ const TOKENS_MS = 30_000;
 
 const KILL_POINTS = channel('routedip:kill-point');
 
-/** Tells whoever subscribed, e.g. a test that ends the process there, which named point was reached. Nobody does in production. */
+/** Publishes that a named point was reached, e.g. for a test that ends the process there. There are no subscribers in production. */
 const probe: Probe = (point, about) => {
   if (KILL_POINTS.hasSubscribers) KILL_POINTS.publish({ point, about });
 };
 
-/** Runs the command line. Resolves with the exit code once the operator was stopped, or could not start. */
+/** Runs the command line. Resolves with the exit code once the operator has stopped, or could not start. */
 export async function main(argv: readonly string[]): Promise<number> {
   const others = otherCommands({ out: (text) => process.stdout.write(text), problem: console.error }, VERSION);
   const parsed = parseCommandLine(argv, process.env, VERSION, others.add);
@@ -77,7 +77,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     // Last opened, first closed.
     const partings = opened.reverse().map((run) => ({ what: 'what was opened', until: 1, run }));
     await part(partings, { graceMs: shutdownGraceMs, clock: systemClock(), log });
-    // What is left open, by whoever could not close it, would keep the process until it is killed.
+    // Handles left open would keep the process until it is killed.
     setTimeout(() => process.exit(), 500).unref();
     stopped.forget();
   }
@@ -91,11 +91,11 @@ interface Start {
   readonly log: Log;
   readonly secrets: Redaction;
   readonly stopping: Promise<void>;
-  /** Takes what has to be closed in the end, in the order in which it was opened. */
+  /** Collects what has to be closed in the end, in the order in which it was opened. */
   readonly opened: Closer[];
 }
 
-/** Answers what ends the process before it is asked to; null for nothing. */
+/** Returns what may end the process before a stop is requested; null for nothing. */
 async function start({ options, environment, log, secrets, stopping, opened }: Start): Promise<{ readonly lost: Promise<never> | null }> {
   const clock = systemClock();
   const settings = settingsOf(options);
@@ -197,7 +197,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     budgets: known.budgets,
   } satisfies Partial<Parts>);
   waitsFor('the Secret of --tokens-secret');
-  // Whoever needs no token is not to wait for a Secret that cannot be read.
+  // Objects that need no token must not wait for a Secret that cannot be read.
   await Promise.race([known.tokensRead, stopping, new Promise<void>((resolve) => clock.after(TOKENS_MS, resolve))]);
   waitsFor(null);
   opened.push(() => supervisor.stop());

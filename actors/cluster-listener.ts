@@ -23,7 +23,7 @@ export interface ListenerPorts {
   readonly leader: () => Leader | null;
 }
 
-/** Keeps what is told of pools, RoutedIPs and their classes, and passes it on to whom it concerns. */
+/** Caches observed pools, RoutedIPs and their classes, and passes changes on to whatever depends on them. */
 export function clusterListener({
   pools,
   guards,
@@ -34,7 +34,7 @@ export function clusterListener({
   writer,
   leader,
 }: ListenerPorts): ClusterListener {
-  /** Its cell is that of an object of its name that was there before. */
+  /** Its cell belongs to an earlier object of the same name. */
   const isWaiting = (ref: PoolObject['ref']): boolean => {
     const cell = leader()?.cells.get(actorOf(ref));
     return cell !== undefined && uidOf(actorOf(ref), cell.records) !== ref.uid;
@@ -61,7 +61,7 @@ export function clusterListener({
     },
     poolGone: (ref) => {
       const others = pools.remove(ref);
-      // Nobody else says that it is gone: it was never begun.
+      // It was never begun, so no cell reports that it is gone.
       if (isWaiting(ref)) void writer.retract(ref, []);
       if (!pools.all.has(actorOf(ref))) leader()?.poolGone(actorOf(ref));
       observeAgain(others);

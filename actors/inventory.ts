@@ -16,30 +16,30 @@ export interface InventoryPorts {
   readonly pools: ObservedPools;
   readonly providers: Pick<ProviderDirectory, 'all'>;
   readonly vips: Pick<Vips, 'claimants'>;
-  /** Absent where nothing is written down: then nobody knows what was made for this cluster. */
+  /** Absent where nothing is persisted: then it is unknown what was created for this cluster. */
   readonly ledger?: LedgerStore | undefined;
-  /** Absent where it is shown on pages and by metrics alone. */
+  /** Absent when only pages and metrics show it. */
   readonly inventoryWriter?: InventoryWriter | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether objects of the kind are seen. */
+  /** Whether objects of the kind are watched. */
   readonly knows: (kind: string) => boolean;
   /** Null while this process does not lead. */
   readonly lists: () => ProviderLists | null;
 }
 
-/** Changes that come together are looked at together, and no more often than so, ms. */
+/** Changes within this time are handled together, ms, and no more often than `LOOK_EVERY_MS`. */
 const GATHER_MS = 1_000;
 const LOOK_EVERY_MS = 15_000;
-/** What has not changed is written anew after so long: it says that somebody looks. */
+/** An unchanged inventory is rewritten after this time, ms: it shows that the operator still looks. */
 const REWRITE_MS = 300_000;
 
-/** Puts together what the accounts hold and whose it is, from what was listed of them anyway. */
+/** Compiles what the accounts hold and who has it, from lists that are read anyway. */
 export class InventoryCollector {
-  /** Something of it may have changed. */
+  /** A part of the inventory may have changed. */
   readonly request: () => void;
   readonly #ports: InventoryPorts;
-  /** Of the lists of one term. */
+  /** Taken from the lists of one term. */
   #taken: { readonly lists: ProviderLists; readonly inventory: Inventory } | null = null;
   #made: ReadonlyMap<Address, Made> = new Map();
   #written: { readonly inventory: Inventory; readonly at: number } | null = null;
@@ -50,7 +50,7 @@ export class InventoryCollector {
     this.request = coalesced(ports.clock, GATHER_MS, () => this.#look(), LOOK_EVERY_MS);
   }
 
-  /** Null before it was looked at, and while this process does not lead. */
+  /** Null before the first look, and while this process does not lead. */
   get inventory(): Inventory | null {
     return this.#taken?.lists === this.#ports.lists() ? (this.#taken?.inventory ?? null) : null;
   }
@@ -123,6 +123,6 @@ export class InventoryCollector {
 
 const UNNAMED = 'namespace ';
 
-/** `RoutedIP/shop` of namespace web as people are told. Where nobody says for whom, the namespace alone is known. */
+/** Display name of `RoutedIP/shop` in namespace web. Without an owner only the namespace is known. */
 const nameOf = (namespace: string, owner: string): string =>
   owner === '' ? `${UNNAMED}${namespace}` : owner.replace('/', ` ${namespace}/`);

@@ -28,11 +28,11 @@ export interface StandingPorts {
 
 const POLICY = 'policy/';
 
-/** How all objects of one process stand: who is not served and why, said where people look. */
+/** Whether the objects of one process are served, and why not, published where users look. */
 export class Standing {
   readonly #ports: StandingPorts;
   readonly #watchdog: Watchdog;
-  /** Objects of which it was told that their provider cannot be read, by uid. */
+  /** Uids of objects whose unreadable provider has been reported. */
   readonly #unread = new Set<string>();
 
   constructor(ports: StandingPorts) {
@@ -46,7 +46,7 @@ export class Standing {
     });
   }
 
-  /** To be called every other second or so. */
+  /** Call about every two seconds. */
   look(): void {
     this.#watchdog.look();
   }
@@ -83,7 +83,7 @@ export class Standing {
     return { reason: outage.error === null || outage.isAway ? 'TakingOver' : 'StoreUnreachable', message: why };
   }
 
-  /** Null while somebody else leads. */
+  /** Null while another process leads. */
   #leaderless(holder: string | null): Finding | null {
     const { error } = this.#ports.terms.outage;
     if (holder !== null) return null;
@@ -92,19 +92,19 @@ export class Standing {
 
   #show(id: ActorId, { ref }: Watched, notices: Notices): void {
     const { projector, terms, pools, policies, writer } = this.#ports;
-    // Who does not hold the Lease writes nothing.
+    // A process without the Lease writes nothing.
     if (!terms.leader && terms.takingOverSince === null) return;
     const said = notices.unserved ?? notices.trouble;
     if (isPool(id) || isRecordSet(id)) {
       projector.noticed(id);
-      // What keeps a provider from being read concerns its classes. Of thousands of RoutedIPs their class tells.
+      // An unreadable provider concerns its classes. For thousands of RoutedIPs their class reports it.
       policies.request();
       this.#tellUnread(id, ref, said);
       return;
     }
     if (!said) return;
     if (!id.startsWith(POLICY)) {
-      // Its status has no place for it. What holds up thousands is told of by the conditions of others.
+      // Its status has no field for it. What holds up thousands is reported by the conditions of other objects.
       if (terms.takingOverSince === null) this.#announce(ref, said);
       return;
     }
@@ -113,7 +113,7 @@ export class Standing {
     else policies.request();
   }
 
-  /** An error that is another one at each try is no news. */
+  /** An error text that differs on each attempt is not reported again. */
   #tellUnread(id: ActorId, ref: ObjectRef, said: Finding | null): void {
     if (said?.reason !== 'ProviderUnread') {
       this.#unread.delete(ref.uid);

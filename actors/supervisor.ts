@@ -33,7 +33,7 @@ import { projector } from './status/projector.ts';
 import { type VipKinds, Vips } from './vip/controller.ts';
 
 export interface SupervisorPorts extends TurnPorts {
-  /** Goes on in memory while the store is away; absent for waiting until it is back. Its store and queues are those below. */
+  /** Keeps running in memory while the store is away; absent to wait until it is back. Its store and queues are those below. */
   readonly away?: Away;
   readonly queues: Queues;
   readonly leadership: Leadership;
@@ -43,40 +43,40 @@ export interface SupervisorPorts extends TurnPorts {
   readonly settings: Settings;
   /** Absent when no Services are served. */
   readonly vips?: VipKinds;
-  /** What namespaces keep; absent where that is written down nowhere. */
+  /** Ledger of what namespaces keep; absent where none is persisted. */
   readonly ledger?: QuotaPorts['ledger'];
-  /** Where the inventory is written down; absent where it is not. */
+  /** Where the inventory is written; absent where it is not. */
   readonly inventoryWriter?: InventoryWriter | undefined;
-  /** Absent where their labels are not seen. */
+  /** Absent where their labels are not watched. */
   readonly namespaces?: Namespaces;
-  /** Jobs send nothing that changes anything; absent for false. */
+  /** Jobs send no mutating calls; absent for false. */
   readonly observes?: true;
   /** Where the operator runs: Jobs of classes run there, and Secrets of classes are there, unless they say otherwise. */
   readonly operatorNamespace?: string;
 }
 
-/** What stands between this process and its work; null for nothing. */
+/** What keeps this process from working; null for nothing. */
 export interface Hindrances {
   readonly caches: string | null;
   readonly store: string | null;
   readonly leadership: string | null;
 }
 
-/** What lasts so long without an end or an error will not end any more, ms. */
+/** What runs this long without an end or an error is stuck, ms. */
 const STUCK_MS = 300_000;
 
-/** How often the store is asked whether it is still the same and still holds what we wrote. */
+/** How often to check that the store is still the same and still holds what we wrote. */
 const STORE_CHECK_MS = 1000;
 
-/** How often it is looked which objects are not served: of thousands that costs a part of a percent of a core. */
+/** How often to check which objects are not served: for thousands that costs a fraction of a percent of a core. */
 const LOOK_EVERY_MS = 2000;
-/** How often it is looked at how the store is set up. */
+/** How often to check how the store is configured. */
 const STORE_JUDGE_MS = 60_000;
 
-/** How long a stop waits for what is still to be shown, ms: an API server that is away does not hold it up. */
+/** How long a stop waits for pending writes, ms: an API server that is away does not hold it up. */
 const LAST_WRITES_MS = 2000;
 
-/** One process: runs jobs always, and cells while it leads. */
+/** One process: always runs jobs, and runs cells while it leads. */
 export class Supervisor {
   readonly #ports: SupervisorPorts;
   readonly #pools: ObservedPools;
@@ -174,7 +174,7 @@ export class Supervisor {
     });
   }
 
-  /** Resolves once everything runs that can run; what is not there yet (the store, the API server) is waited for in the background. */
+  /** Resolves once everything that can run is running; waits for the rest (the store, the API server) in the background. */
   async start(): Promise<void> {
     const asked = this.#terms.checkStore();
     this.#alarms.every(STORE_CHECK_MS, () => {
@@ -208,14 +208,14 @@ export class Supervisor {
     });
   }
 
-  /** Lets running jobs end, hands the lease over, shows what is still to be shown. Resolves before the grace of a shutdown is over, whatever hangs. */
+  /** Lets running jobs end, releases the Lease, finishes pending writes. Resolves within the shutdown grace period, whatever hangs. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#alarms.cancel();
     this.#terms.stop();
     const { leadership, source, writer, settings, clock, log } = this.#ports;
     const partings: readonly Parting[] = [
-      // Jobs first: an assign that is under way ends, and its outcome is heard while the leader still stands.
+      // Jobs first: a running assign ends, and its outcome is received while the leader still exists.
       { what: 'jobs', until: 0.7, run: (ms) => this.#workers.close(ms) },
       { what: 'turns', until: 0.8, run: (ms) => this.#terms.close(ms) },
       { what: 'the Lease', until: 0.86, run: () => leadership.release() },
@@ -234,7 +234,7 @@ export class Supervisor {
     };
   }
 
-  /** How it goes on without the store; null while it does not. */
+  /** How it runs without the store; null while it does not. */
   withoutStore(): string | null {
     return this.#terms.outage.notice;
   }
@@ -245,18 +245,18 @@ export class Supervisor {
     return leader ? Object.fromEntries(unreadAccounts(leader)) : {};
   }
 
-  /** How many these are of each provider; none while another process leads. */
+  /** Number of unreadable accounts of each provider; none while another process leads. */
   unreadAccounts(): ReadonlyMap<string, number> {
     const { leader } = this.#terms;
     return leader ? unreadCounts(leader) : new Map();
   }
 
-  /** What is wrong with the way in which the store is set up. */
+  /** What is wrong with the store's configuration. */
   get storeHealth(): Pick<StoreHealth, 'faults' | 'notice'> {
     return this.#storeHealth;
   }
 
-  /** Why another process has to take this one's place; null while it can go on. Nothing that a restart does not mend: not the outage of anything. */
+  /** Why this process has to be replaced; null while it can go on. Only what a restart fixes, never the outage of a dependency. */
   stuck(): string | null {
     const now = this.#ports.clock.monotonic();
     if (this.#stopping) return null;
@@ -277,17 +277,17 @@ export class Supervisor {
     return this.#terms.leader?.term ?? 0;
   }
 
-  /** Who leads, as it names itself: this process or another one; null when nobody is known to. */
+  /** Identity of the leader, this process or another one; null when none is known. */
   get leader(): string | null {
     return this.#ports.leadership.holder();
   }
 
-  /** What is left of each IPGroup; none while another process leads. */
+  /** Address counts of each usable IPGroup; none while another process leads. */
   groups(): ReturnType<Vips['figures']> {
     return this.#vips.figures();
   }
 
-  /** What the accounts hold; null while another process leads, and before it was looked at. */
+  /** What the accounts hold; null while another process leads, and before the first look. */
   get inventory(): Inventory | null {
     return this.#inventory.inventory;
   }
@@ -297,7 +297,7 @@ export class Supervisor {
     return this.#standing.unserved();
   }
 
-  /** How many cells fail again and again, by what they fail at. */
+  /** Number of cells that fail repeatedly, by what fails. */
   failing(): Readonly<Record<'save' | 'turn', number>> {
     const cells = [...(this.#terms.leader?.cells.values() ?? [])];
     const failingAt = (at: 'save' | 'turn') => cells.filter(({ failing }) => failing === at).length;
@@ -338,14 +338,14 @@ export class Supervisor {
     const object = this.#pools.all.get(cell);
     const served = object && this.#pools.policies.servesFor(object);
     const about = { ...event, message: `for RoutedIP ${object?.ref.namespace}/${object?.ref.name}: ${event.message}` };
-    // The RoutedIP bears the same Event: nothing is lost when this one cannot be written.
+    // The RoutedIP has the same Event: nothing is lost when this one cannot be written.
     if (served) this.#ports.writer.announce(served.ref, about).catch(() => undefined);
   }
 
   // ---------------------------------------------------------------- leading
 
   async #shownTerms(): Promise<readonly number[]> {
-    // A change of a status alone is told to nobody: what is remembered of creations and terms is to be what stands there now.
+    // Watches do not pass on changes of the status alone: the creations and terms in it must be read as they are now.
     await this.#ports.source.resync();
     return [...this.#pools.all.values()].map(({ status }) => termIn(status));
   }

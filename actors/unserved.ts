@@ -16,16 +16,16 @@ const LATE_MS = 2_000;
 export interface ServingPorts {
   readonly leader: Leader;
   readonly writer: Pick<ClusterWriter, 'shownGeneration' | 'guardTrouble'>;
-  /** Which right is missing to see what it asks of the cluster; null for none. */
+  /** The permission that is missing to watch what it selects; null for none. */
   readonly hindranceOf: (cell: ActorId) => string | null;
-  /** Why the store does not answer; null while it does. */
+  /** Why the store is unreachable; null while it responds. */
   readonly storeError: string | null;
   /** Monotonic, ms. */
   readonly now: number;
 }
 
-/** Why the leader does not serve the object as it is now: its cell has not taken the present generation, or what came of it is not shown, or a turn does not end.
- *  Null when it does, or when nothing is left to be done for the object. */
+/** Why the leader does not serve the object as it is now: its cell has not taken the present generation, or the result is not shown, or a turn does not end. Null when it
+ *  does, or when nothing is left to do for the object. */
 export function whyUnserved(id: ActorId, { ref, generation, deleting }: Watched, ports: ServingPorts): Finding | null {
   const { leader, writer, now } = ports;
   const cell = leader.cells.get(id);
@@ -33,7 +33,7 @@ export function whyUnserved(id: ActorId, { ref, generation, deleting }: Watched,
   if (late) return late;
   const failed = failedByServer(cell) ?? (deleting || lacksAddress(id, cell) ? writer.guardTrouble(ref) : null);
   if (failed) return failed;
-  // Of what shows no generation in its status only the turns are known.
+  // For kinds that show no generation in their status, only the turns are known.
   if (generation === null || deleting) return null;
   const waits = cell ? leader.unread(id) : null;
   if (waits !== null) return { reason: 'ProviderUnread', message: waits };
@@ -42,13 +42,13 @@ export function whyUnserved(id: ActorId, { ref, generation, deleting }: Watched,
   return cell ? whyNotShown(id, cell, ref.uid, ports) : { reason: 'NotBegun', message: 'nothing has been begun for it yet' };
 }
 
-/** A RoutedIP for which nothing is done before it is guarded; one that has its address serves on. */
+/** A RoutedIP without an address: nothing is done for it before it has our finalizer. One that has its address keeps serving. */
 function lacksAddress(id: ActorId, cell: Cell | undefined): boolean {
   const { exposed } = (cell?.records.get(id)?.snapshot.context ?? {}) as Partial<PoolContext>;
   return isRoutedIP(id) && !exposed?.bound;
 }
 
-/** The API server fails what one of its jobs has to write. */
+/** Set while the API server fails a write of one of its jobs. */
 function failedByServer(cell: Cell | undefined): Finding | null {
   for (const record of cell?.records.values() ?? []) {
     const waits = waitsIn(record);
@@ -90,8 +90,7 @@ const TURNS: Readonly<Record<Work['what'], string>> = {
   dispatching: 'what its turn decided is being handed on, which does not come to an end',
 };
 
-/** What is wrong with the turns of cells, by the actor whose object is to say so: the cell itself, and who has claims on the firewall or the zone
- *  that it is, or wants to have. */
+/** Failing turns of cells, by the actor whose object reports them: the cell itself, and the actors that have or want claims on the firewall or zone that it is. */
 export function troublesIn(cells: ReadonlyMap<ActorId, Cell>): ReadonlyMap<ActorId, Finding> {
   const all = new Map<ActorId, Finding>();
   for (const [id, cell] of cells) {

@@ -13,13 +13,13 @@ import type { Redaction } from '../adapters/telemetry/redaction.ts';
 import { admitIP, admitVirtualIP } from '../machines/migration/admission.ts';
 import { untilAnswered } from './until-answered.ts';
 
-/** The policies of deploy/vip-admission-policies.yaml; the other one concerns VirtualIPs, which need not be there. */
+/** The policy for IPs in deploy/vip-admission-policies.yaml; its other one concerns VirtualIPs, which need not exist. */
 const IP_POLICY = 'ips.paas.org';
 
 export interface AdmissionContext {
   readonly config: KeptConfig;
   readonly connection: Connection;
-  /** The operator's own. */
+  /** The operator's own namespace. */
   readonly namespace: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -29,14 +29,14 @@ export interface AdmissionContext {
 
 export interface Admission {
   readonly mode: AdmissionMode;
-  /** Why writes of IPs cannot be judged here, for /readyz; null when they can, or when others judge them. */
+  /** Why writes of IPs cannot be validated here, for /readyz; null when they can, or when others validate them. */
   readonly hindrance: () => string | null;
   readonly close: () => Promise<void>;
 }
 
 const NONE = { hindrance: () => null, close: async () => undefined };
 
-/** Judges the writes of IPs and VirtualIPs in the way that was asked for. Never throws: what cannot be done is told, and hinders. */
+/** Validates writes of IPs and VirtualIPs in the requested mode. Never throws: a failure is logged and reported as hindrance. */
 export async function startAdmission(options: Options, context: AdmissionContext): Promise<Admission> {
   const wish = {
     asked: options.admission,
@@ -53,7 +53,7 @@ export async function startAdmission(options: Options, context: AdmissionContext
   }
 }
 
-/** @throws Error when the webhook cannot be listened for, or its URL is none */
+/** @throws Error when the webhook cannot listen, or its URL is invalid */
 async function begun(
   mode: AdmissionMode,
   wish: AdmissionWish,
@@ -80,7 +80,7 @@ async function webhook(
   names: readonly string[],
   { config, connection, namespace, clock, log, secrets }: AdmissionContext,
 ): Promise<Omit<Admission, 'mode'>> {
-  // Libraries for certificates are large, and few need them.
+  // Certificate libraries are large, and rarely needed.
   const { keepCertificates } = await import('../adapters/admission/keeper.ts');
   const { startWebhook } = await import('../adapters/admission/server.ts');
   const operator = ownUser(config, connection);
@@ -111,7 +111,7 @@ async function webhook(
   };
 }
 
-/** Looked for once: who upgrades a cluster restarts its Pods. Waits for the API server as long as it takes; not once the operator is to stop. */
+/** Checked once: a cluster upgrade restarts the Pods. Waits for the API server without limit, until the operator is stopping. */
 async function policiesIn({ connection, clock, log, stopping }: AdmissionContext): Promise<PoliciesInCluster> {
   const failed = (error: unknown, attempt: number): void =>
     log.warn('cannot tell yet whether the cluster evaluates ValidatingAdmissionPolicies', { attempt, error: String(error) });

@@ -54,7 +54,7 @@ const observedPod = ({ key, value: { labels, nodeName, serving } }: Trimmed<Seen
   return { namespace, name, labels, nodeName, serving };
 };
 
-/** The slices of a namespace, by what the server has: of v1, of v1beta1, else its Endpoints. */
+/** The slices of a namespace, from what the server has: v1, v1beta1, else its Endpoints. */
 async function slicesOf(api: ClusterAPI, namespace: string): Promise<readonly SeenSlice[]> {
   const shared = intern();
   for (const version of ['v1', 'v1beta1']) {

@@ -8,7 +8,7 @@ import { migrateGSM } from './migrate-gsm.ts';
 import { probe } from './probe.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The commands besides `run`: `add` tells the command line of them, and `asked` answers what was asked for, if it was one of them. */
+/** The commands besides `run`: `add` registers them on the command line, and `asked` returns the requested one, if any. */
 export function otherCommands(
   terminal: Terminal,
   version: string,

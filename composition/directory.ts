@@ -14,19 +14,19 @@ import { type RegistryContext, registry } from './providers.ts';
 export interface DirectoryContext extends RegistryContext {
   readonly connection: Connection;
   readonly clock: Clock;
-  /** That of the Pod: where the operator's own Secret is, unless its name says so. */
+  /** The Pod's namespace: the operator's own Secret is there, unless its name says otherwise. */
   readonly namespace: string;
-  /** Told every token that a Secret holds, before it is used. */
+  /** Receives every token that a Secret holds, before it is used. */
   readonly secrets: Redaction;
 }
 
 export interface Directory {
   readonly providers: ProviderDirectory;
-  /** Resolves once the operator's own tokens are known, or that they are missing: until then no object can be judged. */
+  /** Resolves once the operator's own tokens are known to exist or to be missing: until then no object can be judged. */
   readonly tokensRead: Promise<void>;
-  /** How many addresses of one family a node can hold, by the key of their provider. */
+  /** How many addresses of one family a node can hold, by provider key. */
   readonly addressesPerNode: (key: string) => number;
-  /** Of each token in use. */
+  /** Budget of each token in use. */
   readonly budgets: () => readonly TokenBudget[];
   /** Ends the watches of Secrets and closes idle connections. */
   readonly close: () => void;
@@ -60,7 +60,7 @@ export function directory(options: Options, environment: Environment, context: D
   };
 }
 
-/** Has the accounts of these clouds work with what stands in the Secret, from now on. */
+/** Makes the accounts of these clouds use the tokens in the Secret, from now on. */
 const ownTokens = (accounts: Accounts, clouds: readonly string[], secret: SecretRef): Promise<void> =>
   new Promise((resolve) => {
     const tell = (): void => void (clouds.some((cloud) => accounts.all[cloud]?.unread) || resolve());

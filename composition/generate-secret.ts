@@ -10,7 +10,7 @@ import { untilAnswered } from './until-answered.ts';
 
 const BYTES = 32;
 
-/** `routedip-operator generate-secret`. Resolves with the exit code. Whoever stops it before the API server answers ends the process. */
+/** `routedip-operator generate-secret`. Resolves with the exit code. Stopping it before the API server answers ends the process. */
 export async function generateSecret(
   { secret, key, namespace, kubeconfig }: GenerateSecret,
   { out, problem }: Terminal,
@@ -21,7 +21,7 @@ export async function generateSecret(
     const wanted = { namespace: namespace ?? ownNamespace(config), name: secret, key };
     const connection = connect(config, identity);
     try {
-      // Only silence is waited out: what the server refuses a person has to mend.
+      // Only an unreachable server is waited for: a refusal needs a user's fix.
       const refused = (error: unknown) => {
         if (error instanceof Unreachable) throw error;
         return { error };

@@ -5,20 +5,20 @@ import type { Switch } from '../actors/runtime/store-failover.ts';
 import type { BullQueues } from '../adapters/bullmq/queues.ts';
 import type { RedisBudgetOptions } from '../adapters/redis/budget.ts';
 
-/** Where records, jobs and budgets are. */
+/** The backends of records, jobs and budgets. */
 export interface JobParts {
   readonly store: RecordStore;
   readonly queues: Queues;
   readonly budgetOf: BudgetOf;
-  /** What the job dashboard shows; null where there is none. */
+  /** Queues for the job dashboard; null when there is none. */
   readonly board: BullQueues | null;
-  /** How to go on while it is away; absent where it never is. */
+  /** Failover while the store is away; absent where it never is. */
   readonly away?: Switch;
   readonly close: () => unknown;
 }
 
-/** The budget of the token of this hash: all who ask for that of one token share it. */
+/** The budget of the token with this hash, shared by all its users. */
 export type BudgetOf = (tokenHash: string, rates: Rates) => Budget & BudgetReading;
 
-/** The rates of a token's budget, where they are not DigitalOcean's. */
+/** The rates of a token's budget where they differ from DigitalOcean's. */
 export type Rates = Pick<RedisBudgetOptions, 'perMinute' | 'perHour' | 'createsPerMinute' | 'reserve'>;

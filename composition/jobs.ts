@@ -12,14 +12,14 @@ export interface JobsContext extends Waiting {
   readonly connection: Connection;
 }
 
-/** Records and jobs in Redis, or without an address of one in the memory of this process. @throws StoppedEarly */
+/** Records and jobs in Redis, or without its address in the memory of this process. @throws StoppedEarly */
 export async function jobs(options: Options, address: RedisAddress | null, context: JobsContext): Promise<JobParts> {
   const { clock, log, connection } = context;
   const lockDurationMs = options.lockDuration;
   if (address === null) {
     log.info('keeps records and jobs in memory: only this process runs them, and what it knows ends with it');
     const kept = memory({ clock, log, lockDurationMs });
-    // Nothing is sent that a successor would have to know of: no status has to say it first.
+    // An observer sends nothing that a successor must know: no status has to be written first.
     return options.observe ? { ...kept, store: memoryStore() } : kept;
   }
   const prefix = await redisPrefix(options.redisPrefix, connection, context);

@@ -48,7 +48,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** So many objects a page, as kubectl asks for them. */
+/** Objects per page, the same as kubectl's. */
 const PAGE = 500;
 
 const clusterAPI = (connection: Connection): ClusterAPI => ({
@@ -73,7 +73,7 @@ const nullIfMissing = (error: unknown): null => {
   throw error;
 };
 
-/** The operator's errors speak of its ServiceAccount; here a person asks. */
+/** The operator's errors name its ServiceAccount; here a user asks. */
 async function asUser<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;

@@ -20,15 +20,15 @@ import { queryOf } from '../machines/model/matching.ts';
 
 export interface KubernetesContext {
   readonly connection: Connection;
-  /** Where the Lease is, and what namespaces keep is written down. */
+  /** Namespace of the Lease and of the ledger. */
   readonly namespace: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told what the cluster does not serve, and null when it does. */
+  /** Receives what the cluster does not serve, and null once it does. */
   readonly waitsFor: (what: string | null) => void;
-  /** Takes secrets out of JSON. */
+  /** Removes secrets from JSON. */
   readonly hide: (json: string) => string;
-  /** Told of each status that was written. */
+  /** Receives each written status. */
   readonly shown?: ((projection: PoolProjection) => void) | undefined;
 }
 
@@ -37,17 +37,17 @@ export interface KubernetesParts {
   readonly source: KubernetesSource;
   readonly writer: KubernetesWriter;
   readonly ledger: LedgerStore;
-  /** Absent where the one in the cluster may be another's. */
+  /** Absent when the inventory in the cluster may belong to another operator. */
   readonly inventoryWriter?: InventoryWriter;
   readonly namespaces: KubernetesNamespaces;
 }
 
-/** What is seen of one cluster, written to it, and who leads there. Nothing is asked of it yet. */
+/** Watches and writes of one cluster, and its leader election. Sends no request yet. */
 export function kubernetes(
   options: Options,
   { connection, namespace, clock, log, waitsFor, hide, shown }: KubernetesContext,
 ): KubernetesParts {
-  // The Lease in the cluster may be another's, beside whom this one only looks on.
+  // The Lease in the cluster may belong to an operator that this one only observes.
   const leadership = options.observe
     ? memoryLease(clock).contender(hostname())
     : kubernetesLeadership({

@@ -6,17 +6,17 @@ import { memoryStore } from '../adapters/memory/store.ts';
 import { endableClock } from '../adapters/system/clock.ts';
 import type { JobParts } from './job-parts.ts';
 
-/** Tokens come and go: more than are in use at a time. */
+/** Tokens come and go: this is more than are in use at a time. */
 const MOST_BUDGETS = 1_000;
 
 export interface MemoryContext {
   readonly clock: Clock;
   readonly log: Log;
-  /** How long a job is held by a consumer that was closed, ms. */
+  /** How long a closed consumer keeps the lock of a job, ms. */
   readonly lockDurationMs: number | undefined;
 }
 
-/** Records and jobs in the memory of this process. They end with it: whoever comes after it goes by the status of the objects and by the provider. */
+/** Records and jobs in the memory of this process. They end with it: its successor relies on the status of objects and on the provider. */
 export function memory({ clock, log, lockDurationMs }: MemoryContext): JobParts {
   const own = endableClock(clock);
   const budgets = new Map<string, MemoryBudget>();
@@ -36,7 +36,7 @@ export function memory({ clock, log, lockDurationMs }: MemoryContext): JobParts 
       return budget;
     },
     board: null,
-    // Jobs that run hold their locks no longer; timers that wait would keep the process from ending.
+    // Running jobs no longer hold their locks; pending timers would keep the process from ending.
     close: async () => {
       await queues.close();
       own.end();

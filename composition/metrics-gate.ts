@@ -7,7 +7,7 @@ import type { startTelemetryServer } from '../adapters/telemetry/server.ts';
 
 type Gate = Pick<Parameters<typeof startTelemetryServer>[0], 'gate'>;
 
-/** Who gets /metrics, as the command line says. */
+/** Access to /metrics, as set on the command line. */
 export function metricsGate({ metricsAuth }: Options, connection: Connection, clock: Clock, log: Log): Gate {
   if (metricsAuth === 'none') return {};
   const onTrouble = (message: string) => log.warn('cannot tell who asks for metrics', { error: message });

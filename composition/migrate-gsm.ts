@@ -10,7 +10,7 @@ import type { Terminal } from './terminal.ts';
 const KIND = 'GroupSegmentMapping';
 const STDIN = 0;
 
-/** `routedip-operator migrate gsm`. Resolves with the exit code: 0, 1 when the mappings cannot be read, 3 when something was said about some of them. */
+/** `routedip-operator migrate gsm`. Resolves with the exit code: 0, 1 when the mappings cannot be read, 3 when there are messages about some of them. */
 export async function migrateGSM({ file, kubeconfig }: MigrateGSM, { out, problem }: Terminal, identity: Identity): Promise<number> {
   const said: string[] = [];
   let mappings: readonly SegmentObject[];
@@ -44,7 +44,7 @@ interface Manifest {
   readonly items?: unknown;
 }
 
-/** The mappings in a text of documents, lists or single objects; what is of another kind is said. @throws Error for what is no YAML */
+/** The mappings in a text of documents, lists or single objects; other kinds are reported. @throws Error for invalid YAML */
 function mappingsIn(text: string, said: string[]): readonly SegmentObject[] {
   const documents = parseAllDocuments(text).flatMap((document) => {
     const [error] = document.errors;

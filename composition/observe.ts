@@ -14,13 +14,13 @@ import type { Parts } from './readiness.ts';
 
 const OBSERVES = 'only observes: nothing is changed at any provider or in the cluster';
 
-/** An operator that only observes contends for nothing that another one may hold, and leaves nothing behind. */
+/** An observe-only operator contends for nothing that another one may hold, and leaves nothing behind. */
 export const asObserver = ({ vipLease: _, ...options }: Options): Options => ({ ...options, jobs: 'memory', admission: 'off' });
 
-/** What is put in the place of a client: it is never changed, and what it withholds counts while `isOpen` says so. */
+/** Wraps a provider client: the provider is never changed through it, and what it withholds counts while `isOpen` says so. */
 export type Shadowing = (provider: Provider, isOpen: () => boolean) => Provider;
 
-/** What the parts of an operator are given besides when it only observes; nothing when it does not. */
+/** Additions to the parts of an observe-only operator; empty for a normal one. */
 export interface Observing {
   /** For a process in this namespace. */
   readonly over: (connection: Connection, namespace: string) => Connection;
@@ -55,7 +55,7 @@ export function observing({ observe }: Options, parts: Readonly<Parts>, log: Log
   };
 }
 
-/** What is withheld now. */
+/** Changes withheld now. */
 function changesIn(shadows: Map<Shadow, () => boolean>, { source, supervisor }: Readonly<Parts>): readonly Difference[] {
   for (const [shadow, isOpen] of shadows) if (!isOpen()) shadows.delete(shadow);
   const inWords = byName([...(source?.nodes() ?? [])].map(({ node }) => node));
@@ -64,7 +64,7 @@ function changesIn(shadows: Map<Shadow, () => boolean>, { source, supervisor }: 
   return [...shadowed, ...records.flatMap(withheldIn)];
 }
 
-/** Says so in a condition of the operator's own Pod, where it runs in one. */
+/** Shows observe-only in a condition of the operator's own Pod, if it runs in one. */
 async function showOnPod(connection: Connection, namespace: string, log: Log): Promise<void> {
   if (process.env.KUBERNETES_SERVICE_HOST === undefined) return;
   try {

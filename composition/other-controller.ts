@@ -5,15 +5,15 @@ import { untilAnswered } from './until-answered.ts';
 
 type Context = Pick<AdmissionContext, 'connection' | 'clock' | 'log' | 'stopping'>;
 
-/** Looks once whether the nodes are a cloud's, whose controller may serve the same Services; answers what people are to know of it, null for nothing. Says it in the log as
- *  soon as it is known. */
+/** Checks once whether the nodes are machines of a cloud, whose controller may serve the same Services; returns the notice for users, null for none. Logs it as soon as it is
+ *  known. */
 export function otherController({ connection, clock, log, stopping }: Context): () => string | null {
   let notice: string | null = null;
   const look = async (): Promise<string | null> => {
     try {
       return await cloudOfNodes(connection);
     } catch (error) {
-      // Whoever may not list nodes is not kept from anything by that.
+      // Missing permission to list nodes must not block anything.
       if (isForbidden(error)) return null;
       throw error;
     }

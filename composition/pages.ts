@@ -11,26 +11,26 @@ import type { Redaction } from '../adapters/telemetry/redaction.ts';
 import { cellOf } from '../machines/model/actor-id.ts';
 import type { ActorId, Difference } from '../machines/model/types.ts';
 
-/** Beside this folder in the source, and where the build copies them. */
+/** Next to this folder in the source and in the build. */
 const FILES = new URL('../dashboard/', import.meta.url);
 
-/** So many transitions of a cell are looked at. */
+/** Number of transitions of a cell that are read. */
 const JOURNAL = 200;
 
 export interface PagesContext {
   readonly version: string;
-  /** The namespace of the operator's Pods; null when it runs outside of a cluster. */
+  /** The namespace of the operator's Pods; null when it runs outside a cluster. */
   readonly podNamespace: string | null;
   readonly log: Log;
   readonly clock: Clock;
   readonly secrets: Redaction;
   readonly charts: Charts;
-  /** Null: jobs are in memory, and there is no job dashboard. */
+  /** Null when jobs are in memory: then there is no job dashboard. */
   readonly board: BullQueues | null;
   readonly queueNames: () => readonly string[];
   readonly store: RecordStore;
   readonly supervisor: () => Supervisor | undefined;
-  /** What an operator that only observes holds back; absent when it does not. */
+  /** What an observe-only operator withholds; absent for a normal one. */
   readonly changes?: () => readonly Difference[];
 }
 
@@ -44,7 +44,7 @@ interface Page {
   readonly close: () => Promise<void>;
 }
 
-/** The pages for people. Each is loaded only when it is asked for: an operator without them stays lean. */
+/** The pages for users. Each is loaded only when enabled: an operator without them stays lean. */
 export async function servePages(options: Options, { dashboardToken }: Environment, context: PagesContext): Promise<Pages> {
   const pages: Page[] = [];
   if (options.dashboardBindAddr) pages.push(await dashboard(options.dashboardBindAddr, options, dashboardToken, context));
@@ -85,7 +85,7 @@ async function dashboard(address: string, { jobsWritable }: Options, token: stri
 const journalOf = async (store: RecordStore, actor: ActorId): Promise<readonly JournalEntry[]> =>
   (await store.journal(cellOf(actor), JOURNAL)).filter((entry) => entry.actor === actor);
 
-/** Any replica tells it: the journal is in the store. */
+/** Any replica serves it: the journal is in the store. */
 async function journal(address: string, { version, log, secrets, store, changes }: PagesContext): Promise<Page> {
   const { startJournalServer } = await import('../adapters/journal/server.ts');
   const served = await startJournalServer({
@@ -105,7 +105,7 @@ async function jobBoard(writable: boolean, { board: queues, queueNames: names }:
   return createBoard({ queues, names, path: '/jobs', writable });
 }
 
-/** When each of these actors changed its state last, as far as the journals of their cells go back. */
+/** When each of these actors last changed its state, as far as the journals of their cells go back. */
 async function lastChanges(store: RecordStore, actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, number>> {
   const times = new Map<ActorId, number>();
   for (const cell of new Set(actors.map(cellOf))) {
@@ -147,8 +147,8 @@ async function inspector(
   return { observers: [served.observer], close: () => served.close() };
 }
 
-/** Who leads, and by which command its page is reached: a replica that does not lead has nothing to show. A Pod is called as its host. This one
- *  holds the Lease already while it takes the records over. */
+/** The leader, and the command to reach its page: a replica that does not lead has nothing to show. A Pod's name is its hostname. This process already holds the Lease while
+ *  it takes the records over. */
 function leadership({ supervisor, podNamespace, changes }: PagesContext, port: number) {
   const { leading = false, term = 0, leader = null } = supervisor() ?? {};
   const pod = (leader ?? '').replace(/_[^_]*$/, '');

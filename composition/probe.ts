@@ -28,7 +28,7 @@ export async function probe(options: ProbeOptions, { out, problem }: Terminal, v
     say(`${message}; what was made is taken back`);
   };
   const quiet = { debug: () => undefined, warn: () => undefined, error: () => undefined };
-  // A terminal that is closed hangs up.
+  // Closing the terminal sends SIGHUP.
   const stopped = stopSignal({ ...quiet, info: stop }, ['SIGHUP']);
   const { currency = '', IPv4 } = PRICES.digitalocean ?? {};
   try {
@@ -48,7 +48,7 @@ export async function probe(options: ProbeOptions, { out, problem }: Terminal, v
   }
 }
 
-/** False for whoever ends the input or the question, too. */
+/** False also when the input ends or the question is cancelled. */
 function confirm(question: string): Promise<boolean> {
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise<boolean>((resolve) => {

@@ -13,11 +13,11 @@ import type { Metrics } from '../adapters/telemetry/metrics.ts';
 import type { ProviderFacts } from '../machines/spec/providers.ts';
 import type { BudgetOf, Rates } from './job-parts.ts';
 
-/** An account at a provider, and what a client of it works with. */
+/** An account at a provider, and the dependencies of its client. */
 interface Account {
   readonly token: string;
   readonly userAgent: string;
-  /** Another API than the provider's own. */
+  /** API URL other than the provider's own. */
   readonly url: string | undefined;
   readonly budget: Budget;
   readonly log: Log;
@@ -30,9 +30,9 @@ type Client = Provider & { readonly close: () => void };
 /** A provider that specs may name. */
 interface Offer {
   readonly facts: Omit<ProviderFacts, 'missing'>;
-  /** Where its token comes from: the environment, else the operator's own Secret under the same name. */
+  /** Source of its token: the environment, else the operator's own Secret under the same name. */
   readonly variable: string;
-  /** Under which keys a Secret may hold one, the preferred one first; none when there is but the account of the environment. */
+  /** Keys under which a Secret may hold one, the preferred one first; none when there is only the account of the environment. */
   readonly secretKeys: readonly string[];
   readonly token: string | null;
   readonly url: string | null;
@@ -41,7 +41,7 @@ interface Offer {
   readonly client: (account: Account) => Client;
 }
 
-/** The one place to add a provider. Its name is its key: in specs, as the name of its queue, in metrics. */
+/** The only place to add a provider. Its name is its key: in specs, as queue name, in metrics. */
 const offers = (options: Options, environment: Environment): Readonly<Record<string, Offer>> => ({
   digitalocean: {
     facts: { addresses: true, dns: true, ipv6: true, addressesPerNode: 1, providerIDPrefix: 'digitalocean://' },
@@ -72,24 +72,24 @@ export interface RegistryContext {
   readonly budgetOf: BudgetOf;
   readonly metrics: Metrics;
   readonly callDeadlineMs: number;
-  /** What is worked with in the place of a client, as long as it is open; the client itself, when absent. */
+  /** Replaces a client while it is open; absent to use the client itself. */
   readonly shadow?: (provider: Provider, isOpen: () => boolean) => Provider;
 }
 
 export interface Registry {
-  /** With the credentials of the environment. One without any is left out where they stand in the operator's own Secret. */
+  /** With the credentials of the environment. Providers without any are left out when their token is in the operator's own Secret. */
   readonly providers: Readonly<Record<string, KnownProvider>>;
-  /** Those whose token stands in that Secret. */
+  /** Providers whose token is in that Secret. */
   readonly unset: readonly string[];
   readonly clouds: Readonly<Record<string, Cloud>>;
-  /** Of each token in use. */
+  /** Budget of each token in use. */
   readonly budgets: () => readonly TokenBudget[];
   /** Closes idle connections. */
   readonly close: () => void;
 }
 
-/** The registry of providers. One without credentials stands in it too: its pools say in their status what is missing.
- *  @throws Error when a controller was asked for by name and there is no token that it could work with */
+/** The registry of providers. One without credentials is included: its pools show in their status what is missing.
+ *  @throws Error when a controller was requested by name and there is no token that it could use */
 export function registry(options: Options, environment: Environment, context: RegistryContext): Registry {
   const known = offers(options, environment);
   const { tokensSecret } = options;

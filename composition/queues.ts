@@ -3,7 +3,7 @@ import { labelOf } from '../machines/model/provider-key.ts';
 
 type Counts = Readonly<Record<string, number>>;
 
-/** How many jobs the queues hold, by their state: those of one cloud's accounts together, so that there are not more and more names. */
+/** Number of jobs in the queues, by state: accounts of one cloud count together, so that the number of names stays bounded. */
 export async function countQueues(queues: Queues, names: readonly string[]): Promise<Readonly<Record<string, Counts>>> {
   const counted = await Promise.all(names.map(async (name) => [labelOf(name), await queues.queue(name).counts()] as const));
   const byCloud: Record<string, Counts> = {};

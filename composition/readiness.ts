@@ -6,14 +6,14 @@ import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
 import type { Check } from '../adapters/telemetry/server.ts';
 import type { VipParts } from './vips.ts';
 
-/** What stands by now of an operator that is being put together: metrics and probes are served before the rest. */
+/** The parts of an operator built so far: metrics and probes are served before the rest. */
 export interface Parts {
   /** What the start waits for; null for nothing. */
   waitingFor: string | null;
   supervisor?: Supervisor;
   source?: KubernetesSource;
   writer?: KubernetesWriter;
-  /** Of Services with addresses of IPGroups. */
+  /** Allocator for Services with IPGroup addresses. */
   allocator?: VipParts;
   connection?: ReachableConnection;
   /** How many jobs each queue holds, by their state. */
@@ -22,10 +22,10 @@ export interface Parts {
   budgets?: () => readonly TokenBudget[];
 }
 
-/** What /healthz asks: null, or why the process has to be restarted. */
+/** For /healthz: null, or why the process has to be restarted. */
 export const fatal = (parts: Readonly<Parts>) => (): string | null => parts.supervisor?.stuck() ?? null;
 
-/** What /readyz asks: each answers null, or what is missing. */
+/** For /readyz: each check returns null, or what is missing. */
 export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check>> {
   const caches = () => {
     const missing = [...new Set([...(parts.source?.missing() ?? []), ...(parts.allocator?.source.missing() ?? [])])];
@@ -40,7 +40,7 @@ export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check
   };
 }
 
-/** What /readyz says besides. */
+/** Additional notices of /readyz. */
 export const notices = (parts: Readonly<Parts>): Readonly<Record<string, () => string | null>> => ({
   redis: () => parts.supervisor?.withoutStore() ?? parts.supervisor?.storeHealth.notice ?? null,
   writes: () => parts.writer?.refused() ?? null,
@@ -48,7 +48,7 @@ export const notices = (parts: Readonly<Parts>): Readonly<Record<string, () => s
   providers: () => unread(Object.values(parts.supervisor?.unreadProviders() ?? {})),
 });
 
-/** There may be thousands of issuers. */
+/** Only one is named: there may be thousands of issuers. */
 function unread(whys: readonly string[]): string | null {
   const [first] = whys;
   if (first === undefined) return null;

@@ -8,15 +8,14 @@ export interface Waiting {
   readonly clock: Clock;
   readonly log: Log;
   readonly stopping: Promise<void>;
-  /** Told what the API server lacks, after each try. */
+  /** Receives what the API server lacks, after each attempt. */
   readonly waitsFor: (what: string) => void;
 }
 
 /** The operator was asked to stop before it ran. */
 export class StoppedEarly extends Error {}
 
-/** Names this cluster's keys in a Redis that several clusters may share: as asked, else by the cluster's UID. Waits for the API server as long as it
- *  takes. @throws StoppedEarly */
+/** Key prefix of this cluster in a Redis that several clusters may share: as requested, else its UID. Waits for the API server without limit. @throws StoppedEarly */
 export async function redisPrefix(
   asked: string | undefined,
   connection: Connection,

@@ -9,15 +9,15 @@ import type { JobParts } from './job-parts.ts';
 
 export interface RedisContext {
   readonly address: RedisAddress;
-  /** In front of all keys, in braces. */
+  /** Prefix of all keys, in braces. */
   readonly prefix: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long a job is held by a process that died, ms. */
+  /** How long a dead process keeps the lock of a job, ms. */
   readonly lockDurationMs: number | undefined;
 }
 
-/** Records and jobs in Redis. Connects by itself, and again whenever it has to. */
+/** Records and jobs in Redis. Connects and reconnects by itself. */
 export function redis({ address, prefix, clock, log, lockDurationMs }: RedisContext): JobParts {
   const link = redisLink({ ...address, prefix, name: 'routedip', onTrouble: (error) => log.warn('trouble with Redis', { error }) });
   const queues = bullQueues({

@@ -2,7 +2,7 @@ import type { Environment } from '../adapters/cli/options.ts';
 import { passwordIn } from '../adapters/redis/url.ts';
 import type { Secret } from '../adapters/telemetry/redaction.ts';
 
-/** What must never stand in a log, on a page or in a status. */
+/** Secrets that must never appear in a log, on a page or in a status. */
 export const secretsIn = ({ digitaloceanToken, cloudflareToken, dashboardToken, redis }: Environment): readonly Secret[] =>
   Object.entries({
     DIGITALOCEAN_ACCESS_TOKEN: digitaloceanToken,

@@ -1,7 +1,7 @@
 import { DEFAULT_SETTINGS, type Settings } from '../actors/ports/settings.ts';
 import type { Options } from '../adapters/cli/options.ts';
 
-/** What the runtime goes by: what the command line asks for, and defaults for the rest. */
+/** Runtime settings: command line options, and defaults for the rest. */
 export const settingsOf = (options: Options): Settings => ({
   ...DEFAULT_SETTINGS,
   backoff: { fast: options.backoffFast ?? DEFAULT_SETTINGS.backoff.fast, slow: options.backoffSlow ?? DEFAULT_SETTINGS.backoff.slow },
@@ -9,7 +9,7 @@ export const settingsOf = (options: Options): Settings => ({
   assignSteps: options.pollSteps ?? DEFAULT_SETTINGS.assignSteps,
   verifyEveryMs: options.verifyInterval ?? DEFAULT_SETTINGS.verifyEveryMs,
   resyncEveryMs: options.resyncInterval ?? DEFAULT_SETTINGS.resyncEveryMs,
-  // As long as others would wait for a leader that is gone.
+  // As long as other replicas would wait for a leader that is gone.
   storePatienceMs: options.leaseDuration,
   maxAddressesPerNamespace: options.maxAddressesPerNamespace ?? null,
   operatorCredentials: options.allowOperatorCredentials ?? null,

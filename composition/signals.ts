@@ -1,6 +1,6 @@
 import type { Log } from '../actors/ports/observers.ts';
 
-/** The first SIGTERM or SIGINT, or what else is named, asks for a clean stop; the second one ends the process at once. */
+/** The first SIGTERM or SIGINT, or other named signal, requests a clean stop; the second one ends the process at once. */
 export function stopSignal(
   log: Log,
   more: readonly NodeJS.Signals[] = [],

@@ -7,11 +7,11 @@ import type { Parts } from './readiness.ts';
 
 export interface Telemetry {
   readonly metrics: Metrics;
-  /** What the supervisor is to be looked on by. */
+  /** Observers for the supervisor. */
   readonly observers: readonly Observer[];
 }
 
-/** The metrics of an operator that is being put together: what does not stand yet is left out of a scrape. */
+/** The metrics of an operator under construction: missing parts are left out of a scrape. */
 export function telemetry(
   version: string,
   { clock, log, observes }: { readonly clock: Clock; readonly log: Log; readonly observes: boolean },

@@ -1,4 +1,4 @@
-/** What a command prints to. */
+/** Output of a command. */
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly problem: (text: string) => void;

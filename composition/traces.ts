@@ -14,7 +14,7 @@ export interface Traces {
 
 const NONE: Traces = { observers: [], queues: (queues) => queues, close: async () => undefined };
 
-/** Traces of failovers, where there is a collector for them. The libraries are loaded only then. */
+/** Traces of failovers, if there is a collector for them. The libraries are loaded only then. */
 export async function traces(isWanted: boolean, context: { readonly version: string; readonly clock: Clock }): Promise<Traces> {
   if (!isWanted) return NONE;
   const { tracing } = await import('../adapters/telemetry/traces.ts');

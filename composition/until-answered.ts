@@ -3,14 +3,14 @@ import type { Clock } from '../actors/ports/records.ts';
 interface Waiting {
   readonly clock: Clock;
   readonly stopping: Promise<void>;
-  /** Told why it was not answered, after each try; the first one is 1. */
+  /** Receives why an attempt failed; the first attempt is 1. */
   readonly failed: (error: unknown, attempt: number) => void;
 }
 
-/** From one try to the next, ms: by this much more each time, up to the most. */
+/** Pause between attempts, ms: longer by `more` each time, up to `most`. */
 const PAUSE_MS = { more: 500, most: 10_000 };
 
-/** What `ask` answers as soon as it answers: the API server is waited for as long as it takes. Null once the operator is to stop. */
+/** The first answer of `ask`: the API server is waited for without limit. Null once the operator is stopping. */
 export async function untilAnswered<T>(ask: () => Promise<T>, { clock, stopping, failed }: Waiting): Promise<T | null> {
   let isStopping = false;
   void stopping.then(() => {

@@ -13,29 +13,29 @@ import { type Admission, type AdmissionContext, startAdmission } from './admissi
 import { otherController } from './other-controller.ts';
 
 export interface VipsContext extends AdmissionContext {
-  /** Told when IPGroups are served, and when they are not any more. */
+  /** Notified when IPGroups are served, and when they no longer are. */
   readonly served: (served: boolean) => void;
 }
 
 export interface VipParts {
   readonly source: VipSource & Pick<KubernetesVipSource, 'missing'>;
   readonly writer: KubernetesVipWriter;
-  /** VirtualIPs, and what is done about them once their kind is served. */
+  /** VirtualIPs, and their migration once their kind is served. */
   readonly virtualIPs: LegacyKinds;
   /** False while another allocator has the Lease that the flags name. */
   readonly mayAct: () => boolean;
   /** Rejects when another allocator has taken it since. */
   readonly lost: Promise<never> | null;
-  /** Why writes of IPs are not judged as they are to be; null when they are. */
+  /** Why writes of IPs are not validated as required; null when they are. */
   readonly hindrance: () => string | null;
-  /** A right that was asked for in vain of late; null for none. */
+  /** A permission that was recently denied; null for none. */
   readonly forbidden: () => string | null;
-  /** Who else may serve the same Services, and what is to be done about it, once there is an IPGroup; null for nobody. */
+  /** Which other controller may serve the same Services, and what to do about it, once there is an IPGroup; null for none. */
   readonly notice: () => string | null;
   readonly close: () => Promise<void>;
 }
 
-/** Services with addresses of IPGroups; null when they were left out. Nothing is done before a cluster serves IPGroups. */
+/** Services with IPGroup addresses; null when they were disabled. Nothing is done before a cluster serves IPGroups. */
 export function vips(options: Options, context: VipsContext): VipParts | null {
   const { controllers = CONTROLLERS, loadBalancerClass = null, loadBalancerClassOnly: classOnly = false } = options;
   if (!controllers.includes('vip')) return null;
@@ -53,7 +53,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
     ...served,
     served: (isServed) => {
       context.served(isServed);
-      // Who installs the definitions later has the webhook then: nobody else needs one.
+      // If the definitions are installed later, the webhook starts then: nothing else needs one.
       if (isServed) admission ??= begin();
       if (isServed && !classOnly) others ??= otherController(context);
     },
@@ -65,7 +65,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
     log.info('serves Services of type LoadBalancer', { admission: begun.mode });
     return begun;
   };
-  /** What is begun once the Lease is held; others do not wait for that. */
+  /** Begins once the Lease is held; callers wait only if it already is. */
   const whenHeld = async (begin: () => Promise<void>): Promise<void> => {
     await looked;
     const begun = lease?.held.then(begin) ?? begin();
@@ -106,7 +106,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
   };
 }
 
-/** That of the allocator whose place is taken; null when there is none. */
+/** The Lease of the allocator to replace; null when there is none. */
 function otherLease(options: Options, { connection, namespace, clock, log }: VipsContext): OtherLease | null {
   const { vipLease, leaseDuration: durationMs, renewDeadline: renewDeadlineMs, retryPeriod: retryMs } = options;
   if (!vipLease) return null;

@@ -2,8 +2,8 @@ import { fromPromise, type PromiseActorLogic } from 'xstate';
 import type { Decision, Effect, SpawnedChart } from './events.ts';
 import type { JobInput, JobName, JobOutput } from './jobs.ts';
 
-/** The name of a durable job as XState knows actors. Its body is in actors/jobs/ and never runs inside XState: the runtime turns the
- *  `invoke` that names it into a job, and the job's outcome into the event that XState would have raised. */
+/** Declares a durable job as an XState actor. Its body is in actors/jobs/ and never runs inside XState: the runtime turns the `invoke` that names it into a job, and the job's
+ *  outcome into the event that XState would have raised. */
 export const durable = <N extends JobName>(name: N): PromiseActorLogic<JobOutput<N>, JobInput<N>> =>
   fromPromise<JobOutput<N>, JobInput<N>>(() => Promise.reject(new Error(`${name} is a durable job: the runtime runs it, XState must not`)));
 
@@ -13,7 +13,7 @@ type Durables<Names extends JobName> = { readonly [N in Names]: PromiseActorLogi
 export const durables = <const Names extends readonly JobName[]>(...names: Names): Durables<Names[number]> =>
   Object.fromEntries(names.map((name) => [name, durable(name)])) as unknown as Durables<Names[number]>;
 
-/** What names a durable job in a chart: its body, the id under which its outcome is heard, and what it is told of the context. */
+/** The `invoke` of a durable job: its body, the id that its outcome carries, and the input taken from the context. */
 export const runs = <const Src extends string, const Id extends string, Context, Input>(
   src: Src,
   id: Id,
@@ -27,7 +27,7 @@ export const EFFECTS = {
   claim: (_: unknown, _params: { to: string; event: { type: 'CLAIM' } }) => {},
 };
 
-/** Takes over what was decided. */
+/** Assigns the decided context and enqueues the decided effects. */
 export function take<Context>(
   enqueue: { (effect: Effect): void; assign(context: Context): void },
   { context, effects }: Decision<Context>,
@@ -36,7 +36,7 @@ export function take<Context>(
   for (const effect of effects) enqueue(effect);
 }
 
-/** Guards of a chart are claims about its context, and about the event that it hears. */
+/** Guards of a chart are claims about its context and the event being handled. */
 export const asking =
   <Context, Event>() =>
   (claim: (context: Context, event: Event) => boolean) =>

@@ -15,7 +15,7 @@ import type { Owner } from './owners.ts';
 import type { ClusterFacts } from './ports.ts';
 import { CLOUD_PREFIX } from './stage-accounts.ts';
 
-/** A node, and how it stands to an address. */
+/** A node and its verdict for an address. */
 export interface Candidate {
   readonly node: string;
   readonly verdict: 'holds it' | 'elected' | 'free' | 'refused';
@@ -23,7 +23,7 @@ export interface Candidate {
   readonly why: string;
 }
 
-/** Every node that the owner's rules are about, in the order of their names. Decided by the operator's own functions from what is seen now.
+/** Every node that the owner's rules concern, by name. Decided by the operator's own functions from the present state.
  *  @throws Refused | Error when the nodes or what else decides cannot be read */
 export async function candidatesOf(owner: Owner, address: string, objects: Objects, facts: ClusterFacts): Promise<readonly Candidate[]> {
   const nodes = await facts.nodes();
@@ -50,7 +50,7 @@ export async function candidatesOf(owner: Owner, address: string, objects: Objec
 
 type ClassSpec = ClusterRoutedIPClass['spec'];
 
-/** By which a RoutedIP has its address; null for that of an issuer, and for one that is not there. */
+/** The class by which a RoutedIP has its address; null for an issuer, and when it does not exist. */
 async function classOf(owner: Owner, facts: ClusterFacts): Promise<ClassSpec | null> {
   const by = owner.kind === 'routedip' ? owner.object.status?.class : undefined;
   return by?.kind === 'ClusterRoutedIPClass' ? facts.routedIPClass(by.name) : null;
@@ -88,12 +88,12 @@ function placesOf(
     owner.kind === 'routedip'
       ? { nodeName: undefined, ...owner.object.status }
       : { assignedNode: undefined, ...owner.object.status?.ips?.[address] };
-  // It may have been found there, and not be confirmed.
+  // It may have been found there without being confirmed.
   const found = nodes.find((node) => providerID && node.providerID === providerID)?.name;
   return { holder: assignedNode ?? nodeName ?? found ?? null, elected: electedNode ?? null };
 }
 
-/** Where the address can go, as far as objects tell; empty for anywhere. An address of a cloud is of the region in which it is, one that Jobs assign wherever its class says. */
+/** Region to which the address can go, as far as objects show; empty for any. A cloud's address stays in its region, one that Jobs assign goes where its class says. */
 function regionOf({ kind, object }: Owner, policy: ClassSpec | null, holder: ObservedNode | undefined): string {
   const named = (kind === 'routedip' ? policy?.region : object.spec?.region) ?? '';
   return policy?.updateRoutedIP ? named : holder?.region || named;

@@ -2,7 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import type { Evacuate, Unassign } from './marks.ts';
 import type { Session } from './ports.ts';
 
-/** What is asked of the plugin, besides the cluster that is meant. */
+/** The command and its arguments, without the cluster. */
 export type Asked =
   | { readonly command: 'status'; readonly address?: string }
   | { readonly command: 'explain' | 'journal' | 'replay'; readonly address: string }
@@ -13,7 +13,7 @@ export type Asked =
   | ({ readonly command: 'unassign' } & Unassign)
   | ({ readonly command: 'evacuate' } & Evacuate);
 
-/** Which cluster, and how to answer. */
+/** Which cluster, and how to print. */
 export interface Flags {
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -46,7 +46,7 @@ const FOOTER = `
 Exit codes: 0 done, and all is well; 1 failed (the message says why); 2 wrong use;
 3 done, and something needs a look.`;
 
-/** Reads `kubectl routedip …`. Else the exit code: help, the version or what is wrong was printed. */
+/** Parses `kubectl routedip …`. Returns an exit code when help, the version or an error was printed. */
 export function parsePlugin(argv: readonly string[], version: string): Parsed | 0 | 2 {
   let asked: Asked | null = null;
   const program = new Command('kubectl routedip')

@@ -1,7 +1,7 @@
 import { PAUSED } from '../machines/pool/annotations.ts';
 import type { Next } from './row.ts';
 
-/** A condition as every kind of ours has it. */
+/** A condition, the same for all our kinds. */
 export interface Condition {
   readonly type: string;
   readonly status: string;
@@ -26,12 +26,11 @@ export const IN_DOUBT = 'whether the last assignment took effect is not known ye
 
 export const joined = (...texts: readonly (string | null | undefined)[]): string => texts.filter((text) => text).join('; ');
 
-/** Whether a text for people is about that address. */
+/** Whether a text for users is about that address. */
 export const mentions = (text: string, address: string): boolean =>
   text.split(/[\s,;()]+/).some((word) => word.replace(/[.:]+$/, '') === address);
 
-/** Why the status does not tell of the object as it is now; null when it does. Of an object that is not served Ready alone says so: the rest of its status is what it
- *  was. */
+/** Why the status does not reflect the object as it is now; null when it does. For an unserved object only Ready does: the rest of its status is from before. */
 export function unseen(object: Observed): string | null {
   const { generation = 0 } = object.metadata;
   const looks = [object.status?.observedGeneration, conditionOf(object, 'Ready')?.observedGeneration];
@@ -40,23 +39,23 @@ export function unseen(object: Observed): string | null {
   return last < generation ? 'no operator has looked at its last change yet' : null;
 }
 
-/** The state of an object, or of an address of it, whose status has none. */
+/** The state of an object, or of an address of it, without one in its status. */
 export function stateless(object: Observed): 'unseen' | 'unserved' | 'wanted' {
   if (unseen(object) !== null) return 'unseen';
   return conditionOf(object, 'Ready')?.status === 'Unknown' ? 'unserved' : 'wanted';
 }
 
-/** What is wrong with an object that is ready all the same; null for nothing. */
+/** What is wrong with a ready object; null for nothing. */
 export function troubleOf(object: Observed): Condition | null {
   const degraded = conditionOf(object, 'Degraded');
   return conditionOf(object, 'Ready')?.status === 'True' && degraded?.status === 'True' ? degraded : null;
 }
 
-/** Why the object stands as it does, in a word of its conditions. */
+/** Why the object is in its state: the reason of one of its conditions. */
 export const reasonOf = (object: Observed): string => (troubleOf(object) ?? conditionOf(object, 'Ready'))?.reason ?? '';
 
-/** What is wrong with the object, in words, beginning with what its reason is about; empty for nothing. An error stays in the status while the object is not served, and
- *  may be over. */
+/** What is wrong with the object, in words, beginning with what its reason is about; empty for nothing. An error stays in the status while the object is not served, and may
+ *  be outdated. */
 export function wrongWith(object: Observed): string {
   const ready = conditionOf(object, 'Ready');
   if (ready?.status === 'True') return troubleOf(object)?.message ?? '';

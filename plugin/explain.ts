@@ -8,11 +8,10 @@ import type { Row } from './row.ts';
 import { rowsOf, statusText } from './status.ts';
 import { data, table } from './table.ts';
 
-/** So many transitions are shown; `journal` has the others. */
+/** Number of transitions shown; `journal` has the others. */
 const LAST = 5;
 
-/** `kubectl routedip explain <address>`: what `status` says of it, how each node stands to it, and what happened last. A part that cannot be had is
- *  left out and told of. */
+/** `kubectl routedip explain <address>`: what `status` says of it, how each node stands to it, and what happened last. Parts that cannot be read are left out and reported. */
 export async function explain(session: Session, { address }: { readonly address: string }): Promise<ExitCode> {
   const { objects, problems } = await gathered(session);
   const owners = ownersOf(objects, address);
@@ -34,7 +33,7 @@ export async function explain(session: Session, { address }: { readonly address:
   return rows.some(({ attention }) => attention) ? EXIT.attention : EXIT.ok;
 }
 
-/** Of the whole cluster, since others may have the nodes; else of the namespace that is asked about. */
+/** Objects of the whole cluster, since others may have the nodes; else of the requested namespace. */
 async function gathered(session: Session): Promise<Gathered> {
   const parts = ['pools', 'routedIPs'] as const;
   const all = await gather({ ...session, namespace: null }, parts);

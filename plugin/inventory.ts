@@ -2,14 +2,14 @@ import { type Account, type Holding, INVENTORY_KEY, INVENTORY_NAME, type Invento
 import { EXIT, type ExitCode, Refused, type Session } from './ports.ts';
 import { age, data, table } from './table.ts';
 
-/** An operator that looks writes it at least every five minutes. */
+/** A running leader writes it at least every five minutes. */
 const STALE_MS = 600_000;
 
 interface Listed extends Holding {
   readonly of: Account;
 }
 
-/** `kubectl routedip inventory`: what the operator has written down of the accounts, whether it runs now or not. */
+/** `kubectl routedip inventory`: what the operator has last recorded of the accounts, whether it runs now or not. */
 export async function inventory(session: Session, { orphans }: { readonly orphans: boolean }): Promise<ExitCode> {
   const { at, accounts } = await readInventory(session);
   const isWanted = ({ standing }: Holding): boolean => !orphans || standing === 'orphan';

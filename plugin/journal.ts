@@ -15,7 +15,7 @@ export interface Told {
   readonly entries: readonly JournalEntry[];
 }
 
-/** Of what the operator serves beside its journal, through the API server. */
+/** Path of what the operator serves beside its journal, through the API server. */
 export const journalPath = ({ journalService: { namespace, service } }: Session, what: string): string =>
   `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${service}/proxy/${what}`;
 
@@ -34,7 +34,7 @@ export async function readJournal(session: Session, owner: Owner): Promise<Told>
   return { owner, entries: [...answer.entries].reverse() };
 }
 
-/** The owner of an address and its journal. @throws Error when nobody has it */
+/** The owner of an address and its journal. @throws Error when there is none */
 async function toldOf(session: Session, address: string): Promise<Told> {
   const { objects, problems } = await gather(session, ['pools', 'routedIPs']);
   const [owner] = ownersOf(objects, address);
@@ -65,7 +65,7 @@ export const journalText = (entries: readonly JournalEntry[], now: number): read
 
 const stamp = (ms: number): string => new Date(ms).toISOString();
 
-/** `assign done`, `after coolOff`; facts and sends by their names, with the node that they are about. */
+/** `assign done`, `after coolOff`; facts and messages by name, with the node that they are about. */
 export function happened({ event, data }: Pick<JournalEntry, 'event' | 'data'>): string {
   const [, outcome, job] = /^xstate\.(done|error)\.actor\.(\w+)$/.exec(event) ?? [];
   if (job) return `${job} ${outcome === 'done' ? 'done' : `failed${kindOf(data)}`}`;
@@ -102,13 +102,13 @@ export function statePath(value: unknown): string {
 interface Again {
   readonly entry: JournalEntry;
   readonly verdict: 'same' | 'differs' | 'begins' | 'unknown';
-  /** Where the chart of this program goes; null where it cannot be asked. */
+  /** Target state in this program's chart; null when it cannot be replayed. */
   readonly to: string | null;
-  /** What it did besides, or why it cannot be asked. */
+  /** What else it did, or why it cannot be replayed. */
   readonly does: string;
 }
 
-/** `kubectl routedip replay <address>`: lets the chart of this program take each recorded event again. */
+/** `kubectl routedip replay <address>`: replays each recorded event on this program's chart. */
 export async function replay(session: Session, { address }: { readonly address: string }): Promise<ExitCode> {
   const { owner, entries } = await toldOf(session, address);
   const again = replayed(entries);
@@ -117,7 +117,7 @@ export async function replay(session: Session, { address }: { readonly address: 
   return differing === 0 ? EXIT.ok : EXIT.attention;
 }
 
-/** Each transition by itself: from the state and context that were recorded before it. */
+/** Replays each transition by itself, from its recorded state and context. */
 export function replayed(entries: readonly JournalEntry[]): readonly Again[] {
   const chart = charts(DEFAULT_SETTINGS, () => 1).ip;
   if (!chart) throw new Error('there is no chart of addresses');
@@ -145,7 +145,7 @@ function doneBy(chart: Chart, { starts, delays, effects, invoking }: Step): stri
   ].join(', ');
 }
 
-/** `xstate.after.coolOff.ip.CoolOff` by the name that the chart gives it. */
+/** `xstate.after.coolOff.ip.CoolOff` as named in the chart. */
 const timerName = (sendId: string): string => /^xstate\.after\.(\w+)/.exec(sendId)?.[1] ?? sendId;
 
 function replayText(steps: readonly Again[], now: number): readonly string[] {

@@ -9,16 +9,16 @@ import * as issuers from '../crds/generated/routedipissuer.ts';
 import { fields, text } from './fields.ts';
 import type { Wish } from './stage.ts';
 
-/** What somebody would apply. */
+/** An object to be applied. */
 export interface Change extends Wish {
   /** As the manifest has it. */
   readonly object: unknown;
 }
 
-/** Kinds with a machine of their own, each object of which is one. */
+/** Kinds whose objects each have a machine of their own. */
 export const POOLS = [pools, routedIPs, recordSets];
 
-/** Kinds that RoutedIPs go by. */
+/** Kinds that RoutedIPs depend on. */
 export const POLICIES = [classes, issuers];
 
 export const SERVICE = 'Service';
@@ -28,11 +28,11 @@ const CLUSTER_SCOPED: readonly string[] = [classes.KIND, ipGroups.KIND];
 
 export const isPolicy = ({ kind }: Pick<Wish, 'kind'>): boolean => POLICIES.some(({ KIND }) => KIND === kind);
 
-/** @throws Error for what is no YAML, or of a kind whose change is not rehearsed */
+/** @throws Error for invalid YAML, or a kind whose change cannot be rehearsed */
 export function changesIn(content: string, namespace: string): readonly Change[] {
   const objects = parseAllDocuments(content).flatMap((document) => {
     const [error] = document.errors;
-    // Below its first line it shows the place in the file.
+    // The lines after the first show the place in the file.
     if (error) throw new Error(error.message.split('\n', 1)[0]?.replace(/:$/, ''), { cause: error });
     const value: unknown = document.toJS();
     return Array.isArray(fields(value).items) ? (fields(value).items as readonly unknown[]) : value ? [value] : [];
@@ -50,7 +50,7 @@ export function changesIn(content: string, namespace: string): readonly Change[]
   });
 }
 
-/** Those of the group routedip.io. */
+/** Annotations of the group routedip.io. */
 export const ownAnnotations = (annotations: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(fields(annotations)).flatMap(([key, value]) => (key.startsWith('routedip.io/') ? [[key, text(value)]] : [])),

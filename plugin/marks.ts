@@ -21,7 +21,7 @@ interface NodeObject extends Marked {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[] };
 }
 
-/** Writes one annotation, null to take it off, unless somebody has written the object since it was read. @throws Refused | Changed */
+/** Writes one annotation, null to remove it, unless the object was written since it was read. @throws Refused | Changed */
 async function mark({ api }: Session, path: string, object: Marked, annotation: string, value: string | null): Promise<void> {
   const { resourceVersion } = object.metadata;
   const metadata = { ...(resourceVersion !== undefined && { resourceVersion }), annotations: { [annotation]: value } };
@@ -63,7 +63,7 @@ async function ownerOf(session: Session, address: string): Promise<Owner> {
   return owner;
 }
 
-/** Nobody waits for a node that there is not. Who may not look at nodes is believed. */
+/** Rejects a node that does not exist. A user who may not read nodes is believed. */
 async function checkNode({ api, problem }: Session, name: string): Promise<void> {
   try {
     if ((await api.get(`/api/v1/nodes/${encodeURIComponent(name)}`)) === null) throw new Error(`there is no node ${name}`);
@@ -73,7 +73,7 @@ async function checkNode({ api, problem }: Session, name: string): Promise<void>
   }
 }
 
-/** `203.0.113.1=a,203.0.113.2=b`, with this move in the place of the one that the address had. */
+/** `203.0.113.1=a,203.0.113.2=b`, with this move replacing the address's former one. */
 export const withMove = (value: string, address: string, to: string): string => {
   const others = value
     .split(',')
@@ -107,14 +107,14 @@ export async function unassign(session: Session, { address, by, undo = false }: 
   return told(session, text, about);
 }
 
-/** As the annotation may bear it; null for nothing that is left. */
+/** Sanitized for the annotation; null when nothing is left. */
 const nameOf = (by: string | null): string | null =>
   (by ?? '')
     .replaceAll(/[^\x20-\x7e]|,/g, ' ')
     .trim()
     .slice(0, 100) || null;
 
-/** `203.0.113.1=alice,203.0.113.2`, with this entry in the place of the one of before; without it where `by` is undefined. Null for nothing. */
+/** `203.0.113.1=alice,203.0.113.2`, with this entry replacing the former one; without it when `by` is undefined. Null for nothing. */
 const withPark = (value: string, what: string, by: string | null | undefined): string | null => {
   const others = value
     .split(',')
@@ -184,7 +184,7 @@ export async function evacuate(session: Session, { node, undo = false, wait = fa
   return EXIT.attention;
 }
 
-/** Looks until the condition is True: null then, else what it said last. News are told meanwhile. */
+/** Polls until the condition is True: null then, else its last message. Prints new messages meanwhile. */
 async function evacuated(session: Session, path: string, timeout: number): Promise<string | null> {
   let last = 'no operator has said anything of it yet';
   for (let waited = 0; waited <= timeout * 1000; waited += LOOK_MS) {

@@ -5,7 +5,7 @@ import { fields, text } from './fields.ts';
 import { SERVICE } from './manifest.ts';
 import { called, type Scene, type Wish } from './stage.ts';
 
-/** Services that a manifest creates. Which nodes serve one is not known before it is there: it has no endpoints until its Pods run. */
+/** Services that a manifest creates. The nodes that serve one are unknown before it exists: it has no endpoints until its Pods run. */
 
 const placeOf = ({ namespace, name }: Pick<Wish, 'namespace' | 'name'>): string => `${namespace}/${name}`;
 
@@ -14,7 +14,7 @@ const leadsTo = ({ kind, namespace, spec }: Wish): string => (kind === routedIPs
 const created = (scene: Scene, changes: readonly Wish[]): readonly Wish[] =>
   changes.filter((change) => change.kind === SERVICE && !scene.services.has(placeOf(change)));
 
-/** They as they are at first, by `namespace/name`. Which ports they have is of no account as long as nothing serves them. */
+/** Their initial state, by `namespace/name`. Their ports do not matter as long as they have no endpoints. */
 export const newServices = (scene: Scene, changes: readonly Wish[]): ReadonlyMap<string, ObservedService> =>
   new Map(
     created(scene, changes).map((change) => {
@@ -24,7 +24,7 @@ export const newServices = (scene: Scene, changes: readonly Wish[]): ReadonlyMap
     }),
   );
 
-/** What somebody is told of a RoutedIP that leads to such a Service; null for all else. */
+/** Note on a RoutedIP that leads to such a Service; null for all else. */
 export function waitsFor(scene: Scene, changes: readonly Wish[], wish: Wish): string | null {
   const service = created(scene, changes).find((change) => placeOf(change) === leadsTo(wish));
   return service ? `${called(wish)}: where its address goes depends on the endpoints of ${called(service)}, which are not there yet` : null;

@@ -9,25 +9,25 @@ type Holder =
   | Pick<Extract<Owner, { kind: 'floatingippool' }>, 'kind' | 'object'>
   | Pick<Extract<Owner, { kind: 'routedip' }>, 'kind' | 'object'>;
 
-/** Whose addresses count together. Those of issuers do within their namespace: who may write one keeps nobody else off a node. */
+/** Objects whose addresses count together. Those of issuers count within their namespace: an issuer's author must not keep others off a node. */
 interface Scope {
   readonly cloud: string;
   readonly namespace: string | null;
 }
 
-/** An address that is on a node, or on its way to it. */
+/** An address on a node, or on its way to it. */
 interface Holding {
   readonly holder: Holder;
   readonly node: string;
-  /** Empty for one that its RoutedIP does not show yet. */
+  /** Empty when its RoutedIP does not show it yet. */
   readonly address: string;
 }
 
-/** Why a node takes no other address of this owner, however fit it is; null when it does. As the operator decides, by whoever has addresses there. `classLimit`: how many a node
- *  may hold by the owner's class; one of the cloud that is built in holds one of each family, whatever a class says. */
+/** Why a node takes no other address of this owner, however fit it is; null when it does. Decided as by the operator, from the addresses there. `classLimit`: how many a node
+ *  may hold by the owner's class; on the built-in cloud a node holds one of each family, whatever a class says. */
 export function nodeLimits(owner: Owner, address: string, objects: Objects, classLimit: number): (node: string) => string | null {
   const scope = scopeOf(owner);
-  // Which account the owner works with is not known before it is served.
+  // The owner's account is not known before it is served.
   if (scope === null) return () => null;
   const limit = isOfJobs(scope.cloud) ? classLimit : 1;
   const holders: readonly Holder[] = [

@@ -10,11 +10,11 @@ interface Definition {
   readonly PLURAL: string;
 }
 
-/** The path of all objects of a kind, or of those of one namespace. */
+/** API path of all objects of a kind, or of those of one namespace. */
 const collection = ({ API_VERSION, PLURAL }: Definition, namespace: string | null = null): string =>
   `/apis/${API_VERSION}${namespace === null ? '' : `/namespaces/${encodeURIComponent(namespace)}`}/${PLURAL}`;
 
-/** A Service as far as its addresses go. */
+/** The address-related part of a Service. */
 export interface ServiceObject {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly creationTimestamp?: string };
   readonly spec?: { readonly type?: string; readonly loadBalancerClass?: string };
@@ -29,7 +29,7 @@ export interface ServiceObject {
   };
 }
 
-/** What bears addresses in a cluster. A kind that the server does not serve has no objects. */
+/** Objects with addresses in a cluster. A kind that the server does not serve has none. */
 export interface Objects {
   readonly pools: readonly pools.FloatingIPPool[];
   readonly routedIPs: readonly routedIPs.RoutedIP[];
@@ -47,7 +47,7 @@ export interface Gathered {
 
 const ALL: readonly (keyof Objects)[] = ['pools', 'routedIPs', 'recordSets', 'ips', 'groups', 'services'];
 
-/** Reads them all, or those that are asked for. What may not be read is left out and told of: a user of one namespace sees what is there. */
+/** Reads all parts, or the requested ones. What may not be read is left out and reported: a user of one namespace sees what is there. */
 export async function gather({ api, namespace }: Pick<Session, 'api' | 'namespace'>, parts = ALL): Promise<Gathered> {
   const problems: string[] = [];
   const read = async <T>(part: keyof Objects, path: string): Promise<readonly T[]> => {

@@ -3,14 +3,14 @@ import type { RoutedIP } from '../crds/generated/routedip.ts';
 import type { ActorId } from '../machines/model/types.ts';
 import type { Objects } from './objects.ts';
 
-/** An object that has an address, or lists it, and the actor that runs the address for it. */
+/** An object that has or lists an address, and the actor that runs the address for it. */
 export type Owner =
   | { readonly kind: 'floatingippool'; readonly object: FloatingIPPool; readonly actor: ActorId }
   | { readonly kind: 'routedip'; readonly object: RoutedIP; readonly actor: ActorId };
 
 const nameOf = ({ metadata }: Owner['object']): string => `${metadata.namespace ?? 'default'}/${metadata.name}`;
 
-/** Those of the objects that have the address or ask for it. Of several the one that runs it comes first, as far as their status tells. */
+/** Objects that have the address or ask for it. The one that runs it comes first, as far as their status shows. */
 export function ownersOf({ pools, routedIPs }: Objects, address: string): readonly Owner[] {
   const owners: Owner[] = [
     ...pools
@@ -23,10 +23,10 @@ export function ownersOf({ pools, routedIPs }: Objects, address: string): readon
   return owners.sort((a, b) => Number(runs(b, address)) - Number(runs(a, address)));
 }
 
-/** An owner that lost the address to an older one has no state of the machine for it. */
+/** An owner that lost the address to an older one has no machine state for it. */
 const runs = (owner: Owner, address: string): boolean =>
   owner.kind === 'routedip' ? owner.object.status?.routedIP === address : owner.object.status?.ips?.[address]?.machineState !== undefined;
 
-/** `floatingippool/ingress in default`, as people are told. */
+/** Display name, `floatingippool/ingress in default`. */
 export const ownerText = ({ kind, object: { metadata } }: Pick<Owner, 'kind' | 'object'>): string =>
   `${kind}/${metadata.name} in ${metadata.namespace ?? 'default'}`;

@@ -16,14 +16,14 @@ interface Planned {
   readonly differences: readonly Difference[];
   /** What the operator does by itself, without the manifest. */
   readonly anyway: readonly Difference[];
-  /** What would be wrong then: one line each. */
+  /** What would be wrong after the change, one line each. */
   readonly troubles: readonly string[];
-  /** What cannot be told yet, and why: one line each. */
+  /** What is not known yet, and why, one line each. */
   readonly unknown: readonly string[];
 }
 
-/** `kubectl routedip plan -f file`: rehearses the operator with and without the manifest. Nothing is written, no provider is asked. Without a file it tells what an operator
- *  would do that only observes. */
+/** `kubectl routedip plan -f file`: rehearses the operator with and without the manifest. Nothing is written, no provider is called. Without a file it prints what an
+ *  observe-only operator would do. */
 export async function plan(session: Session, { file }: { readonly file: string | null }): Promise<ExitCode> {
   if (file === null) return withheld(session);
   const changes = changesIn(session.read(file), session.namespace ?? 'default');
@@ -59,7 +59,7 @@ const rowsOf = (all: readonly Difference[]): readonly string[] =>
     all.map(({ what, subject, from, to }) => [what, subject, from ?? '', to ?? '']),
   );
 
-/** Compares the two ends of a rehearsal, and the one without the manifest with what is seen now. */
+/** Compares the two end states of a rehearsal, and the one without the manifest with the present state. */
 export function planOf(scene: Scene, changes: readonly Wish[], without: Snapshot, applied: Snapshot): Planned {
   const nodeOf = (providerID: string | null): string | null =>
     scene.nodes.find((node) => node.providerID === providerID)?.name ?? providerID;
@@ -85,7 +85,7 @@ export function planOf(scene: Scene, changes: readonly Wish[], without: Snapshot
 
 type Places = ReadonlyMap<string, string | null>;
 
-/** One that nobody had is created, unless it is of an IPGroup. */
+/** An address that did not exist is created, unless it is of an IPGroup. */
 const moves = (from: Places, to: Places, allocated: Snapshot['allocated']): readonly Difference[] =>
   [...to].sort().flatMap(([address, node]): Difference[] => {
     if (!from.has(address) && !allocated.has(address)) return [{ what: 'create', subject: 'a new address', from: null, to: node }];
@@ -101,7 +101,7 @@ const managed = ({ status }: Snapshot): ReadonlySet<string> =>
     ),
   );
 
-/** Addresses that nobody looks after any more: they stay where they are. */
+/** Addresses no longer managed: they stay where they are. */
 function left(before: Snapshot, after: Snapshot, places: Places): readonly Difference[] {
   const still = managed(after);
   return [...managed(before)]
@@ -158,7 +158,7 @@ function records(before: Snapshot, after: Snapshot): readonly Difference[] {
   return [...gone, ...come];
 }
 
-/** What ends as soon as the Service that it leads to has endpoints. */
+/** Troubles that end as soon as the Service that it leads to has endpoints. */
 const FOR_NOW = ['ServiceNotFound', 'NoEligibleNode'];
 
 function troubleOf(change: Wish, { conditions, refusals }: Snapshot, isWaiting: boolean): readonly string[] {

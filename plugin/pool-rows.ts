@@ -2,10 +2,10 @@ import type { FloatingIPPool, IPStatus } from '../crds/generated/floatingippool.
 import { conditionOf, IN_DOUBT, joined, mentions, pausedOf, stateless, troubleOf, unseen } from './conditions.ts';
 import type { Next, Row, Since } from './row.ts';
 
-/** One row for each address of the pool; one for the pool itself while it has none, or is in want of some. */
+/** One row for each address of the pool; one for the pool itself while it has none, or fewer than it wants. */
 export function poolRows(pool: FloatingIPPool): readonly Row[] {
   const ips = Object.entries(pool.status?.ips ?? {});
-  // Of addresses that no operator has looked at only the wish is known.
+  // Of addresses that no operator has processed only the wish is known.
   const unlooked = (pool.spec?.ips ?? []).filter((address) => pool.status?.ips?.[address] === undefined);
   const rows = [
     ...ips.map(([address, status]) => addressRow(pool, address, status, ips.length)),
@@ -21,7 +21,7 @@ const about = ({ metadata }: FloatingIPPool): Pick<Row, 'kind' | 'namespace' | '
   name: metadata.name,
 });
 
-/** Of an address that has no status, or of the pool that has no address. */
+/** Row of an address without status, or of a pool without address. */
 function bareRow(pool: FloatingIPPool, address: string | null): Row {
   const ready = conditionOf(pool, 'Ready');
   const why = unseen(pool);
@@ -64,7 +64,7 @@ function nextOf({ state, coolOffUntil, graceUntil, contendedUntil, held, machine
   return state === 'error' && machineState === 'CoolOff' ? { what: 'retry', at: null } : null;
 }
 
-/** A pool notes when its last assignment was confirmed: with one address that is its own, with more none is younger than that. */
+/** A pool records when its last assignment was confirmed: with one address that is its own time, with more it is the latest that each can have. */
 function sinceOf(pool: FloatingIPPool, { state, notReadySince }: IPStatus, of: number): Since | null {
   if (notReadySince) return { at: notReadySince, exact: true };
   const { lastAssignmentTime } = pool.status ?? {};
@@ -78,12 +78,12 @@ interface Why {
   readonly message: string;
 }
 
-/** The pool's conditions tell of the first of its problems: an address that has one of its own says so in its own words. */
+/** The pool's conditions report the first of its problems: an address with a problem of its own shows that. */
 function whyOf(pool: FloatingIPPool, address: string, status: IPStatus): Why {
   if (status.state === 'disabled') return { reason: '', message: 'listed beyond desiredIPs' };
   const doubt = status.inDoubt ? IN_DOUBT : '';
   const ready = conditionOf(pool, 'Ready');
-  // What else the status says of an address that is not served is what was true before.
+  // The rest of the status of an unserved address is from before.
   if (ready?.status === 'Unknown') return { reason: ready.reason, message: joined(ready.message, doubt) };
   const found = wait(pool, status) ?? (status.state === 'active' ? (troubleWith(pool, address) ?? SERVING) : lacking(pool, status));
   return { reason: found.reason, message: joined(status.error, doubt) || found.message };
@@ -91,7 +91,7 @@ function whyOf(pool: FloatingIPPool, address: string, status: IPStatus): Why {
 
 const SERVING: Why = { reason: 'Assigned', message: '' };
 
-/** That of the pool, unless it is about others of its addresses. */
+/** The pool's trouble, unless it is about other addresses of it. */
 function troubleWith(pool: FloatingIPPool, address: string): Why | null {
   const trouble = troubleOf(pool);
   const others = Object.keys(pool.status?.ips ?? {}).filter((each) => each !== address);
@@ -99,7 +99,7 @@ function troubleWith(pool: FloatingIPPool, address: string): Why | null {
   return others.some((each) => mentions(trouble.message, each)) ? null : trouble;
 }
 
-/** Nothing moves for a time although something is not as it should be. */
+/** Why nothing moves for a time although something is wrong; null when that is not so. */
 function wait(pool: FloatingIPPool, { held, contendedUntil, graceUntil }: IPStatus): Why | null {
   const told = (type: string) => conditionOf(pool, type)?.message ?? '';
   if (contendedUntil) return { reason: 'Contended', message: told('Degraded') };

@@ -2,15 +2,15 @@ import type { ClusterRoutedIPClass } from '../crds/generated/clusterroutedipclas
 import type { ObservedNode, ObservedPod, ObservedService } from '../machines/model/types.ts';
 import type { ReservedIP, VipService } from '../machines/vip/objects.ts';
 
-/** The API server as the commands use it. Errors are told to the user as they come. */
+/** The API server as the commands use it. Errors are shown to the user as they are. */
 export interface ClusterAPI {
   /** All items of a collection, over all its pages. Null where the server does not serve that kind. @throws Refused | Error */
   list(path: string, query?: Readonly<Record<string, string>>): Promise<readonly unknown[] | null>;
-  /** Null for an object that is not there. @throws Refused | Error */
+  /** Null for an object that does not exist. @throws Refused | Error */
   get(path: string): Promise<unknown>;
-  /** Asks the server something by a review. @throws Refused | Error */
+  /** Posts a review. @throws Refused | Error */
   review(path: string, body: unknown): Promise<unknown>;
-  /** A merge patch; answers the object as it is then. @throws Refused | Changed | Error */
+  /** A merge patch; returns the resulting object. @throws Refused | Changed | Error */
   patch(path: string, body: unknown): Promise<unknown>;
 }
 
@@ -21,20 +21,20 @@ export interface ClusterFacts {
   pods(namespace: string | null): Promise<readonly ObservedPod[]>;
   /** With its endpoints; null when there is none. */
   service(namespace: string, name: string): Promise<ObservedService | null>;
-  /** Who asks, as the server knows him; null where it does not say. */
+  /** The requesting user, as the server knows them; null when it does not say. */
   user(): Promise<string | null>;
-  /** The spec of the ClusterRoutedIPClass of that name; null where there is none. */
+  /** The spec of the ClusterRoutedIPClass of that name; null when there is none. */
   routedIPClass(name: string): Promise<ClusterRoutedIPClass['spec'] | null>;
-  /** A Service as the allocator sees it that serves `loadBalancerClass` besides Services without a class; null for what is none. */
+  /** A Service as seen by an allocator that serves `loadBalancerClass` besides Services without a class; null for any other object. */
   vipService(object: unknown, served: { readonly loadBalancerClass: string | null }): VipService | null;
-  /** An object of kind IP; null for one that reserves no address. */
+  /** An object of kind IP; null when it reserves no address. */
   reservedIP(object: unknown): ReservedIP | null;
 }
 
-/** The user lacks a right; the message names verb and resource. */
+/** The user lacks a permission; the message names verb and resource. */
 export class Refused extends Error {}
 
-/** Somebody has written the object since it was read. */
+/** The object was written since it was read. */
 export class Changed extends Error {}
 
 export interface Session {
@@ -43,7 +43,7 @@ export interface Session {
   /** Null for all namespaces. */
   readonly namespace: string | null;
   readonly output: 'table' | 'wide' | 'json' | 'yaml';
-  /** Where the operator serves its journal; `service` with its port, as the path of a proxy has it. */
+  /** Where the operator serves its journal; `service` includes the port, as in a proxy path. */
   readonly journalService: { readonly namespace: string; readonly service: string };
   /** Where the operator runs: it writes its inventory there. */
   readonly operatorNamespace: string;
@@ -51,14 +51,14 @@ export interface Session {
   readonly now: number;
   /** The text of a file; `-` is the standard input. @throws Error when it cannot be read */
   readonly read: (file: string) => string;
-  /** Resolves after so many ms. */
+  /** Resolves after this many ms. */
   readonly sleep: (ms: number) => Promise<void>;
-  /** Takes lines for the standard output. */
+  /** Prints lines to the standard output. */
   readonly out: (lines: readonly string[]) => void;
-  /** Takes a line for the standard error. */
+  /** Prints a line to the standard error. */
   readonly problem: (text: string) => void;
 }
 
-/** `attention`: done, and something needs a look, or would change. Wrong use is 2, told by the command line. */
+/** `attention`: done, and something needs a look, or would change. Wrong use is 2, set by the command line. */
 export const EXIT = { ok: 0, failed: 1, attention: 3 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -16,14 +16,14 @@ import { keyOf, type Scene, type Snapshot, type Wish } from './stage.ts';
 import { stageAccounts } from './stage-accounts.ts';
 import { stageVips } from './stage-vips.ts';
 
-/** So much virtual time passes before the change is applied, and after it: longer than any back-off and most cool-offs. */
+/** Virtual time that passes before the change is applied, and after it: longer than any back-off and most cool-offs. */
 const SETTLING_MS = 60_000;
 export const REHEARSED_MS = 900_000;
 
 const SILENT: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** Runs the operator itself on memory and virtual time, for the same time without `changes` and with them, and answers both ends: what it does by itself
- *  meanwhile is in both. Nothing outside of this process is asked or changed. */
+/** Runs the operator itself on memory and virtual time, for the same time without `changes` and with them, and returns both end states: what it does by itself meanwhile is in
+ *  both. Nothing outside this process is read or changed. */
 export async function rehearse(
   scene: Scene,
   changes: readonly Wish[],
@@ -83,7 +83,7 @@ async function endOf(scene: Scene, changes: readonly Wish[], now: number): Promi
   });
   void supervisor.start();
   await clock.advance(SETTLING_MS);
-  // As if all came at once: a RoutedIP is not to want for a class that stands below it.
+  // As if all were applied at once: a RoutedIP must not lack a class that follows it in the manifest.
   for (const change of changes.filter(isPolicy)) setPolicy(change);
   for (const change of changes) if (!isPolicy(change) && !vips?.apply(change)) put(change);
   for (const [key, service] of newServices(scene, changes)) setService(key, service);
@@ -93,7 +93,7 @@ async function endOf(scene: Scene, changes: readonly Wish[], now: number): Promi
 
 const NOBODY: ObjectRef = { kind: '', namespace: '', name: '', uid: '' };
 
-/** What Services were told last, where that is that they do not get what they ask for. */
+/** The last Event of each Service, where that says that it does not get what it asks for. */
 function refusalsIn(announced: MemoryCluster['announced']): ReadonlyMap<string, string> {
   const last = new Map(announced.map(({ about, event }) => [keyOf(about), event]));
   return new Map([...last].flatMap(([key, { type, reason, message }]) => (type === 'Warning' ? [[key, `${reason}: ${message}`]] : [])));

@@ -29,7 +29,7 @@ function sinceOf(object: RoutedIP): Since | null {
   return at ? { at, exact: true } : null;
 }
 
-/** What is wrong, in words. An address may be where it belongs behind a firewall that is not as it should be. */
+/** What is wrong, in words. An address may be in its place behind a firewall that is wrong. */
 function saidOf(object: RoutedIP): { readonly shut: boolean; readonly message: string } {
   const [ready, firewall] = [conditionOf(object, 'Ready'), conditionOf(object, 'FirewallReady')];
   const shut = ready?.status === 'True' && firewall?.status === 'False';

@@ -7,28 +7,28 @@ export interface Row {
   /** Empty for what belongs to no namespace. */
   readonly namespace: string;
   readonly name: string;
-  /** Null while there is none yet. Of a record its name. */
+  /** Null while there is none yet. For a record, its name. */
   readonly address: string | null;
-  /** Node, Service, or what else has it; null for nobody. */
+  /** Node, Service, or other holder; null for none. */
   readonly where: string | null;
   readonly state: string;
   readonly since: Since | null;
-  /** Of the object's conditions, documented in docs/conditions.md. */
+  /** Reason from the object's conditions, documented in docs/conditions.md. */
   readonly reason: string;
-  /** For people; empty when there is no more to say. */
+  /** Text for users; empty when there is no more to say. */
   readonly message: string;
   readonly next: Next | null;
-  /** Something is not as it should be, or is not known. */
+  /** Something is wrong or unknown. */
   readonly attention: boolean;
 }
 
-/** `exact`, or else `at` is the latest that it can be: a pool notes one time for all its addresses. */
+/** `exact`, or else `at` is the latest possible time: a pool records one time for all its addresses. */
 export interface Since {
   readonly at: string;
   readonly exact: boolean;
 }
 
-/** What the operator does by itself, and when; `at` null for when the world has changed. */
+/** What the operator does next by itself, and when; `at` is null when that depends on a change of the world. */
 export interface Next {
   readonly what: 'retry' | 'move' | 'resume' | 'paused';
   readonly at: string | null;
@@ -41,7 +41,7 @@ const WORDS: Readonly<Record<Next['what'], (left: string | null) => string>> = {
   paused: () => 'nothing, paused',
 };
 
-/** `5m`, or `5m+` for that long at least. */
+/** `5m`, or `5m+` for at least that long. */
 export const sinceText = (since: Since | null, now: number): string =>
   since === null ? '' : `${age(now - Date.parse(since.at))}${since.exact ? '' : '+'}`;
 

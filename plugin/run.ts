@@ -21,7 +21,7 @@ const commands: { readonly [C in Asked['command']]: (session: Session, asked: Ex
   evacuate,
 };
 
-/** Runs what was asked for. What goes wrong is said and ends in the exit code 1; nothing is thrown. */
+/** Runs the command. Errors are printed and end in exit code 1; nothing is thrown. */
 export async function run(asked: Asked, session: Session): Promise<ExitCode> {
   try {
     return await commands[asked.command](session, asked as never);

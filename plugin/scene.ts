@@ -22,7 +22,7 @@ interface Stored {
   readonly status?: unknown;
 }
 
-/** The cluster as it is now, as far as the rehearsal goes by it. @throws Refused | Error when something cannot be read */
+/** The part of the present cluster that the rehearsal depends on. @throws Refused | Error when something cannot be read */
 export async function sceneOf(session: Session, changes: readonly Change[]): Promise<Scene> {
   const { api, facts } = session;
   const stored = async ({ API_VERSION, PLURAL, KIND }: { readonly API_VERSION: string; readonly PLURAL: string; readonly KIND: string }) =>
@@ -62,12 +62,12 @@ const labelled = (object: unknown): readonly [string, Readonly<Record<string, st
   return [text(name), Object.fromEntries(Object.entries(fields(labels)).map(([key, value]) => [key, text(value)]))];
 };
 
-/** An issuer whose namespace may use the operator's credentials or not. */
+/** An issuer that depends on whether its namespace may use the operator's credentials. */
 const isWithoutSecret = (spec: unknown): boolean => fields(spec).issuerClass !== undefined && fields(spec).fromSecretsRef === undefined;
 
 const isPool = ({ kind }: Wish): boolean => POOLS.some(({ KIND }) => KIND === kind);
 
-/** Whether anything of IPGroups can differ: there are many Services, which not everybody may list. */
+/** Whether anything about IPGroups can differ: there are many Services, which not every user may list. */
 const needsGroups = (policies: readonly { readonly spec?: unknown }[], changes: readonly Change[]): boolean =>
   changes.some(({ kind }) => kind === ipGroups.KIND || kind === SERVICE) ||
   (changes.some((change) => change.kind === routedIPs.KIND || isPolicy(change)) &&
@@ -87,7 +87,7 @@ const wishOf = ({ kind, metadata, spec }: Kinded): Wish => ({
   annotations: ownAnnotations(metadata.annotations),
 });
 
-/** A RoutedIP asks for the address that it has: the rehearsal creates no second one. */
+/** A RoutedIP asks for the address that it has, so that the rehearsal does not create a second one. */
 const pinned = ({ spec, status }: Kinded): Json => {
   const bound = text(fields(status).routedIP);
   return (bound === '' ? (spec ?? {}) : { ...fields(spec), routedIP: bound }) as Json;
@@ -99,7 +99,7 @@ const waitedFor = (status: unknown): readonly ProviderID[] => {
   return (Array.isArray(nodes) ? nodes : []).flatMap((node) => (text(fields(node).providerID) || []) as ProviderID | []);
 };
 
-/** One that is changed keeps its address, too. */
+/** A changed RoutedIP keeps its address, too. */
 export const keepingAddress = (change: Wish, { wishes }: Scene): Wish => {
   const former = wishes.find((wish) => keyOf(wish) === keyOf(change));
   const bound = change.kind === routedIPs.KIND ? text(fields(former?.spec).routedIP) : '';
@@ -108,7 +108,7 @@ export const keepingAddress = (change: Wish, { wishes }: Scene): Wish => {
     : { ...change, spec: { ...fields(change.spec), routedIP: bound } as Json };
 };
 
-/** Where the addresses are, by the status of their owners; what no status tells of is attached to nothing. */
+/** Where the addresses are, by the status of their owners; those in no status are unattached. */
 function addressesOf(objects: readonly Kinded[], changes: readonly Wish[], nodes: readonly ObservedNode[]): Scene['addresses'] {
   const found = new Map<string, { readonly region: string; readonly providerID: ProviderID | null }>();
   const put = (address: string, region: string, providerID: string): void => {

@@ -7,13 +7,13 @@ import type { ObservedAddress, ProviderID } from '../machines/model/types.ts';
 import type { ProviderFacts } from '../machines/spec/providers.ts';
 import type { Scene, Snapshot } from './stage.ts';
 
-/** Of the nodes of the only cloud that is built in. */
+/** Prefix of providerIDs of the only built-in cloud. */
 export const CLOUD_PREFIX = 'digitalocean://';
 const CAN = { ipv6: true, addressesPerNode: 1, providerIDPrefix: CLOUD_PREFIX, missing: null };
 const DIGITALOCEAN: ProviderFacts = { ...CAN, addresses: true, dns: true };
 const CLOUDFLARE: ProviderFacts = { ...CAN, addresses: false, dns: true, ipv6: false };
 
-/** A platform behind Jobs: whatever its nodes are called, and as many addresses on each as the class says. */
+/** A platform behind Jobs: any providerID, and as many addresses per node as the class says. */
 const BY_JOBS: ProviderFacts = {
   addresses: true,
   dns: false,
@@ -30,7 +30,7 @@ interface Accounts {
   snapshot(): Pick<Snapshot, 'addresses' | 'zones' | 'firewalls'>;
 }
 
-/** One cloud, and one platform behind Jobs, that have what the scene says. Every Job does what it is asked. */
+/** One cloud, and one platform behind Jobs, with the contents of the scene. Every Job does what it is asked. */
 export function stageAccounts(clock: Clock, scene: Scene): Accounts {
   const provider = memoryProvider(clock, { name: 'digitalocean', providerIDPrefix: CLOUD_PREFIX, quota: Number.MAX_SAFE_INTEGER });
   const { cloud } = provider;
@@ -56,7 +56,7 @@ export function stageAccounts(clock: Clock, scene: Scene): Accounts {
     return { facts: BY_JOBS, provider: { ...driven, capabilities: { ...provider.capabilities, addressesPerNode, providerIDPrefix } } };
   };
   const means: Pick<ProviderDirectory, 'need'> = {
-    // Whatever account a class asks for, what it has is on the same stage.
+    // Whatever account a class asks for, its contents are on the same stage.
     need: (_who, need) => {
       if (need && !directory.all[need.key]) directory.set(need.key, answering(need));
     },
@@ -69,7 +69,7 @@ export function stageAccounts(clock: Clock, scene: Scene): Accounts {
     snapshot: () => {
       const all = new Map(cloud.addresses().map((each) => [each.address as string, each]));
       for (const [address, holder] of platform.holders) {
-        // The platform has what it has moved; of all else the cloud knows better.
+        // The platform is right about what it has moved, the cloud about all else.
         if (all.has(address) && begun.get(address) === (holder || null)) continue;
         all.set(address, {
           ...(all.get(address) ?? { region: '', locked: false }),

@@ -9,13 +9,13 @@ import { MIGRATING_ANNOTATION } from '../machines/vip/virtualip.ts';
 import { SERVICE } from './manifest.ts';
 import { keyOf, type VipScene, type Wish } from './stage.ts';
 
-/** What addresses of IPGroups are given from and to, in a rehearsal. */
+/** IPGroups and their users, in a rehearsal. */
 interface Vips {
-  /** What stands under this uid has that one in the rehearsal. */
+  /** The object with this uid has the other one in the rehearsal. */
   isNow(uid: string, rehearsed: string): void;
-  /** Puts IPs there; to be called once everything has its uid. */
+  /** Creates the IPs; call once every object has its uid. */
   open(): ProcessVips;
-  /** Answers false for what it has nothing to do with. */
+  /** Returns false for kinds that it does not handle. */
   apply(change: Wish): boolean;
   allocated(): ReadonlyMap<string, string>;
 }
@@ -43,7 +43,7 @@ export function stageVips(clock: Clock, scene: VipScene, poolOf: (key: string) =
     listed(made, service);
     if (deleting) cluster.deleteService(made);
   };
-  /** What its status says, and who wrote that. */
+  /** Its status, and who wrote that. */
   const listed = (made: VipService['ref'], { ingress, by, contended }: VipService): void => {
     if (ingress.length > 0) cluster.setIngress(made, ingress, by === undefined ? {} : { by });
     if (contended !== undefined) cluster.setContended(made, contended);
@@ -72,7 +72,7 @@ export function stageVips(clock: Clock, scene: VipScene, poolOf: (key: string) =
   };
 }
 
-/** Who has which address. One that is listed already is not free yet, and the other way round: people go by what a Service lists. */
+/** Which object has which address. A listed address may be unreserved, and a reserved one unlisted: what a Service lists decides. */
 export const allocatedIn = (
   services: readonly Pick<VipService, 'ref' | 'ingress'>[],
   ips: readonly ReservedIP[],

@@ -17,14 +17,14 @@ import { routedIPRow } from './routed-ip-row.ts';
 import { nextText, type Row, sinceText } from './row.ts';
 import { data, table } from './table.ts';
 
-/** `kubectl routedip status`: all that has an address, or wants one. Of one address alone when it is named. */
+/** `kubectl routedip status`: all that has an address, or wants one; only that of one address when it is named. */
 export async function status(session: Session, { address }: { readonly address?: string } = {}): Promise<ExitCode> {
   const { objects, problems } = await gather(session);
   const rows = rowsOf(objects, session.namespace).filter((row) => address === undefined || row.address === address);
   const answer = data(session, { rows, problems });
   if (answer) session.out(answer);
   else if (rows.length > 0) session.out(statusText(rows, session.now));
-  // What could not be read may have one.
+  // Objects that could not be read may have one.
   else if (problems.length === 0) session.out([none(session, address)]);
   for (const problem of problems) session.problem(problem);
   if (problems.length > 0 || (address !== undefined && rows.length === 0)) return EXIT.failed;
@@ -58,7 +58,7 @@ export function rowsOf(objects: Objects, namespace: string | null): readonly Row
 
 const HEADS = ['NAMESPACE', 'OBJECT', 'ADDRESS', 'WHERE', 'STATE', 'SINCE', 'WHY', 'NEXT'];
 
-/** A table, and below it what is to be said of those that need a look. */
+/** A table, and below it messages on those that need a look. */
 export function statusText(rows: readonly Row[], now: number): readonly string[] {
   if (rows.length === 0) return [];
   const cells = rows.map((row) => [
@@ -75,7 +75,7 @@ export function statusText(rows: readonly Row[], now: number): readonly string[]
   return [...table(HEADS, cells), ...(said.length > 0 ? ['', ...said] : [])];
 }
 
-/** What is the same for several addresses of an object is said once, of the object. */
+/** A message that several addresses of an object share is printed once, for the object. */
 const sentences = (rows: readonly Row[]): readonly string[] =>
   [...Map.groupBy(rows, (row) => sentence({ ...row, address: null })).values()].flatMap(([first, ...same]) =>
     first ? sentence(same.length > 0 ? { ...first, address: null } : first) : [],
@@ -106,7 +106,7 @@ function recordSetRow(object: NodeDNSRecordSet): Row {
   };
 }
 
-/** The full name of a record, as people ask for it. A zone may be named by an id that says nothing. */
+/** The full name of a record. A zone may be named by an opaque id. */
 function recordOf(name: string, zone: string): string | null {
   if (name === '') return null;
   if (name === '@') return zone;
@@ -116,7 +116,7 @@ function recordOf(name: string, zone: string): string | null {
 
 // ---------------------------------------------------------------- addresses of IPGroups
 
-/** One row for each reserved address of a Service, and for each Service that has none or is left to somebody else. Those of RoutedIPs are shown with these. */
+/** One row for each reserved address of a Service, and for each Service that has none or is left to another controller. Addresses of RoutedIPs are shown with these. */
 function addressRows({ ips, services, routedIPs, groups }: Objects, namespace: string | null): readonly Row[] {
   const serving = new Map(services.map((service) => [`${service.metadata.namespace}/${service.metadata.name}`, service]));
   const shown = new Set(routedIPs.flatMap(({ metadata }) => metadata.uid ?? []));
@@ -141,7 +141,7 @@ const isOwner = ({ metadata }: ServiceObject, owned: ReadonlySet<string>): boole
 const isWanting = (service: ServiceObject, owned: ReadonlySet<string>): boolean =>
   service.spec?.type === 'LoadBalancer' && !service.spec.loadBalancerClass && ingressOf(service).length === 0 && !isOwner(service, owned);
 
-/** The condition that it is left to somebody else. */
+/** The condition that it is left to another controller. */
 const contentionOf = ({ status: said }: ServiceObject) =>
   said?.conditions?.find(({ type, status }) => type === CONTENDED_CONDITION && status === 'True');
 

@@ -17,7 +17,7 @@ const UNITS = [
   ['m', 60_000],
 ] as const;
 
-/** A duration as kubectl shows ages: one unit, from two of it on, so that 90 s are not `1m`. Below zero counts as nothing. */
+/** A duration as kubectl shows ages: one unit, used from two of it on, so that 90 s are not `1m`. Negative durations count as zero. */
 export function age(ms: number): string {
   const [unit, size] = UNITS.find(([, length]) => ms >= 2 * length) ?? ['s', 1000];
   return `${Math.max(0, Math.floor(ms / size))}${unit}`;
@@ -26,6 +26,6 @@ export function age(ms: number): string {
 /** The value as `-o json` and `-o yaml` print it; null where a table is asked for. */
 export function data({ output }: Pick<Session, 'output'>, value: unknown): readonly string[] | null {
   if (output === 'json') return JSON.stringify(value, null, 2).split('\n');
-  // Parsers of YAML 1.1 would make times of what stands there as text.
+  // YAML 1.1 parsers would read unquoted text as times.
   return output === 'yaml' ? stringify(value, { lineWidth: 0, version: '1.1' }).trimEnd().split('\n') : null;
 }

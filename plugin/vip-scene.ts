@@ -40,11 +40,11 @@ const isNamed =
   (object: unknown): boolean =>
     nameOf(object) === name && text(fields(fields(object).metadata).namespace) === namespace;
 
-/** The operator's flag is not to be seen: of the Services that have a class it has bound those of its own. */
+/** The operator's flag is not visible: of the Services that have a class, it has bound those of its own. */
 const classOf = (bound: readonly unknown[]): string | null =>
   bound.map((object) => text(fields(fields(object).spec).loadBalancerClass)).find((each) => each !== '') ?? null;
 
-/** The Service as `kubectl apply` would leave it: what the manifest says, what others have said, and nothing that was applied last time alone. */
+/** The Service as `kubectl apply` would leave it: fields of the manifest and of others, without those that only the last apply had set. */
 function appliedTo(present: unknown, { namespace, name, object }: Change, now: number): unknown {
   const { metadata, spec, status } = fields(present);
   const stored = fields(metadata);

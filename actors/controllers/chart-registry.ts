@@ -17,11 +17,11 @@ import { vipServiceMachine } from '../../machines/vip/service.machine.ts';
 import { type Chart, type Charts, EXAMPLE } from '../runtime/charts.ts';
 import { virtualIPChart } from './migration-chart.ts';
 
-/** Every chart that the runtime can run, under the figures of this process. */
+/** Every chart that the runtime can run, with this process's settings. */
 export function charts(settings: AddressSettings & VerificationSettings & VipSettings, limitOf: (provider: string) => number): Charts {
   const job: Chart['job'] = (name: JobName, input: never) => describe(name as DescribedJob, input);
   const none = () => ({ provider: '', nodes: [], limit: 1 });
-  /** One that claims no node. */
+  /** A chart that claims no node. */
   const plain = (name: string, machine: unknown, example: unknown = EXAMPLE): Charts => ({
     [name]: { name, version: 1, machine: machine as AnyStateMachine, example, claims: none, job },
   });
@@ -31,7 +31,7 @@ export function charts(settings: AddressSettings & VerificationSettings & VipSet
     machine: poolMachine(settings) as unknown as AnyStateMachine,
     example: EXAMPLE,
     claims: (context: PoolContext) => ({
-      // By the cloud: whatever account asks, the nodes are the same.
+      // By cloud: its nodes are the same for every account.
       provider: cloudOf(context.provider || (context.spec?.provider ?? '')),
       nodes: turnsTaken(context),
       limit: 1,
@@ -58,7 +58,7 @@ export function charts(settings: AddressSettings & VerificationSettings & VipSet
     ...plain('firewall', firewallMachine(settings)),
     ...plain('verification', verificationMachine(settings)),
     ...plain('dns-zone', zoneMachine(settings)),
-    // That of a pool stands for no object of its own.
+    // A pool's record set has no object of its own.
     ...plain('dns-record-set', recordSetMachine(settings), { ...EXAMPLE, ref: null }),
     ...plain('vip-service', vipServiceMachine(settings)),
     'virtual-ip': virtualIPChart(settings),
@@ -69,11 +69,11 @@ const FAILOVER = 1;
 const USUAL = 5;
 const HOUSEKEEPING = 9;
 
-/** Those of VirtualIPs are described beside their chart. */
+/** VirtualIP jobs are described beside their chart. */
 type DescribedJob = ProviderJobName | VipJobName;
 type Described = ReturnType<Chart['job']>;
 
-/** Titles are what people read in the job dashboard: verb, object, target. */
+/** Titles in the job dashboard: verb, object, target. */
 function describe(name: DescribedJob, input: unknown): Described {
   const given = input as JobInput<DescribedJob>;
   const on = (title: string, priority: number): Described => ({ title, queue: given.provider, priority });

@@ -25,25 +25,25 @@ import type { Key } from './ownership.ts';
 export interface ClaimsPorts {
   readonly policies: ObservedPolicies;
   readonly providers: Pick<ProviderDirectory, 'all'>;
-  /** Of the cell of an object; null while this process does not lead, and for one that has none. */
+  /** Records of an object's cell; null while this process does not lead, or when the cell has none. */
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
-  /** How those who work with the provider of this key stand to an address that they wait for; `Asks` until the first try to read its account has ended, if there is to be one. */
+  /** Standing towards an awaited address of the objects that use the provider with this key; `Asks` until the first attempt to read its account has ended, if one will be made. */
   readonly evidenceOf: (key: string, address: Address) => Evidence;
 }
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 
-/** What objects claim, and how they stand to it. The records of the operator say what an object has; its status does only as long as there are none of it. */
+/** What objects claim, and their standing to each claim. The operator's records say what an object has; its status counts only while it has no records. */
 export class Claims {
   readonly #ports: ClaimsPorts;
-  /** Of each object that was looked at since `anew`, whether it is valid: it may be asked of for each of its thousand addresses. */
+  /** Validity of each object checked since `anew`: it may be queried for each of a thousand addresses. */
   #valid = new Map<PoolObject, boolean>();
 
   constructor(ports: ClaimsPorts) {
     this.#ports = ports;
   }
 
-  /** Something may have changed since it was asked last. */
+  /** Drops cached results: their inputs may have changed. */
   anew(): void {
     this.#valid = new Map();
   }
@@ -53,7 +53,7 @@ export class Claims {
     return object.ref.kind === 'RoutedIP' ? this.#ports.policies.providerOf(object) : namedProvider(object);
   }
 
-  /** What the spec names and, when that is not valid, what the last valid one named; of a RoutedIP always the address that it has got. */
+  /** The keys that the spec names, plus those of the last valid spec while it is invalid; for a RoutedIP always its bound address. */
   keysOf(id: ActorId, object: PoolObject): ReadonlySet<Key> {
     const records = this.#recordsOf(id, object);
     const bound = boundTo(id, object, records);
@@ -65,7 +65,7 @@ export class Claims {
     return former.length === 0 || this.#isValid(id, object, records) ? keys : keys.union(new Set(former));
   }
 
-  /** What all of these claim. */
+  /** All keys that these objects claim. */
   asked(objects: ReadonlyMap<ActorId, PoolObject>): ReadonlySet<Key> {
     this.anew();
     return new Set([...objects].flatMap(([id, object]) => [...this.keysOf(id, object)]));
@@ -75,23 +75,23 @@ export class Claims {
     const standing = this.#wishOf(id, object, key);
     if (standing !== 'Asks' || isNameKey(key)) return standing;
     const provider = this.#accountOf(id, object);
-    // Whoever may write the object may write that: it keeps the address from nobody who asks for it.
+    // Anyone who may edit the object may set that annotation: it must not win over an object that asks for the address.
     const isWeak = provider === '' || restoredAddress(object) === key;
     return isWeak ? 'Unlisted' : this.#ports.evidenceOf(provider, key as Address);
   }
 
-  /** An edit that makes an object invalid moves it to no other account: it asks as it did before. */
+  /** An edit that makes an object invalid does not move it to another account: it keeps asking at the former one. */
   #accountOf(id: ActorId, object: PoolObject): string {
     const records = this.#recordsOf(id, object);
     const former = poolIn(id, records)?.spec?.provider;
     return former === undefined || this.#isValid(id, object, records) ? this.providerOf(object) : former;
   }
 
-  /** Whatever its account has. */
+  /** Standing regardless of what its account lists. */
   #wishOf(id: ActorId, object: PoolObject, key: Key): Standing {
     const records = this.#recordsOf(id, object);
     const recorded = records && (isNameKey(key) ? nameIn(id, records, key) : addressIn(id, records, key as Address));
-    // What it does not name any more it would keep from others for as long as its spec is not valid.
+    // Otherwise an address that it no longer names would be withheld from others for as long as its spec is invalid.
     const isLeft = recorded === 'Asks' && !addressesIn(object).includes(key as Address) && !this.#isValid(id, object, records);
     if (recorded !== null) return isLeft ? 'Barred' : recorded;
     const bound = boundTo(id, object, records);
@@ -100,7 +100,7 @@ export class Claims {
     return object.deleting || isMoved || !this.#isValid(id, object, records) ? 'Barred' : 'Asks';
   }
 
-  /** Those of another object of that name are none of this one. */
+  /** Null when the records belong to another object of the same name. */
   #recordsOf(id: ActorId, { ref }: PoolObject): Records | null {
     const records = this.#ports.recordsOf(id);
     const context = records?.get(id)?.snapshot.context as { readonly ref?: { readonly uid?: string } } | undefined;
@@ -117,7 +117,7 @@ export class Claims {
     const { policies, providers } = this.#ports;
     const { kind } = object.ref;
     const provider = this.providerOf(object);
-    // Whether it is a good one shows when its Secret was looked at.
+    // Whether the provider is usable is known once its Secret has been read.
     if (providers.all[provider]?.unread) return true;
     const registry = registryFor(object, provider, providers);
     const served = contextOf<Pick<PoolContext, 'spec' | 'error'>>(records, id);
@@ -130,7 +130,7 @@ export class Claims {
   }
 }
 
-/** The providers that the object may name: that of its class or issuer, or all those that everybody may. */
+/** The providers that the object may name: for a RoutedIP that of its class or issuer, else all public ones. */
 export const registryFor = ({ ref }: PoolObject, named: string, { all }: Pick<ProviderDirectory, 'all'>): ProviderRegistry => {
   const keys = ref.kind === 'RoutedIP' ? [named] : Object.keys(all).filter((key) => !isPrivate(key));
   return Object.fromEntries(keys.flatMap((key) => (Object.hasOwn(all, key) && all[key] ? [[key, all[key].facts]] : [])));
@@ -149,7 +149,7 @@ const contextOf = <T>(records: Records | null, actor: ActorId): T | null => {
 const poolIn = (id: ActorId, records: Records | null): PoolContext | null =>
   records?.get(id)?.chart === 'pool' ? contextOf<PoolContext>(records, id) : null;
 
-/** That of a NodeDNSRecordSet, or of a pool; null before there is one. */
+/** The record set of a NodeDNSRecordSet or of a pool; null before it exists. */
 const setIn = (id: ActorId, records: Records | null): RecordSetContext | null =>
   contextOf(records, poolIn(id, records) ? recordSetActor(id) : id);
 
@@ -163,14 +163,14 @@ function nameIn(id: ActorId, records: Records, key: Key): Standing | null {
   return set && standingToName(set, key);
 }
 
-/** Without records the status tells. */
+/** Without records, the status decides. */
 const isShown = ({ ref, status }: PoolObject, records: Records | null, address: Address): boolean =>
   records === null && (ref.kind === 'RoutedIP' ? boundAddress(status) === address : shownAddresses(status).includes(address));
 
-/** The address that a RoutedIP has got for good. */
+/** The address that a RoutedIP is bound to. */
 const boundTo = (id: ActorId, { ref, status }: PoolObject, records: Records | null): Address | null => {
   if (ref.kind !== 'RoutedIP') return null;
-  // It is shown before it is recorded, and the object is observed in between.
+  // The status shows it before it is recorded, and the object may be observed in between.
   return (records && poolIn(id, records)?.exposed?.bound) ?? boundAddress(status);
 };
 
@@ -184,7 +184,7 @@ function formerKeys(id: ActorId, object: PoolObject, records: Records | null): r
   return [...(pool ? [...listed(pool), ...shown] : shownAddresses(object.status)), ...names];
 }
 
-/** The address that a RoutedIP had which was restored without its status, as its annotation says; null for none, and where the spec names one. */
+/** The former address, by its annotation, of a RoutedIP restored without its status; null for none, or when the spec names one. */
 export function restoredAddress(object: PoolObject): Address | null {
   const { ref, spec, status, marks } = object;
   if (ref.kind !== 'RoutedIP' || boundAddress(status) !== null || boundAddress(spec) !== null) return null;
@@ -192,7 +192,7 @@ export function restoredAddress(object: PoolObject): Address | null {
   return address && familyOf(address) === 4 ? address : null;
 }
 
-/** Of the addresses that an object has or asks for. */
+/** IP family of the addresses that an object's spec names. */
 export const familyIn = (object: PoolObject): Family => (addressesIn(object).some((address) => familyOf(address) === 6) ? 6 : 4);
 
 /** The addresses that the spec of an object names. */
@@ -205,7 +205,7 @@ export function addressesIn({ ref, spec }: PoolObject): readonly Address[] {
 
 const DEFAULT_PROVIDER = 'digitalocean';
 
-/** The name that the record set of a pool, or a NodeDNSRecordSet, is to have. */
+/** The desired DNS name of a pool's record set or of a NodeDNSRecordSet. */
 function namesIn({ ref, spec }: PoolObject): readonly Key[] {
   const { dnsRecordSet, provider } = (spec ?? {}) as { readonly dnsRecordSet?: unknown; readonly provider?: unknown };
   if (ref.kind === 'RoutedIP' || !dnsRecordSet) return [];
@@ -219,7 +219,7 @@ function namesIn({ ref, spec }: PoolObject): readonly Key[] {
   }
 }
 
-/** Addresses that objects other than that one list, ask for or have got, as watches show them. */
+/** Addresses that other objects list, ask for or have, as watches show them. */
 export function namedBeside(id: ActorId, objects: ReadonlyMap<ActorId, PoolObject>): ReadonlySet<Address> {
   const others = [...objects].filter(([each]) => each !== id);
   return new Set(others.flatMap(([, object]) => [...addressesIn(object), boundAddress(object.status) ?? []].flat()));

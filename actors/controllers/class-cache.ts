@@ -16,26 +16,26 @@ import { OperatorCredentials } from './operator-credentials.ts';
 const CLASS = 'ClusterRoutedIPClass';
 const ISSUER = 'RoutedIPIssuer';
 
-/** The classes and issuers as last observed, whoever leads. */
+/** The classes and issuers as last observed, on every replica. */
 export class ObservedPolicies {
   readonly #policies = new Map<string, PoolObject>();
-  /** What each asks for, or asked for last before it became invalid; null for nothing but the environment. */
+  /** The need of each, or its last valid one while it is invalid; null when the environment's providers suffice. */
   readonly #needs = new Map<string, ProviderNeed | null>();
-  /** The keys of the providers that they ask for, of each as it stands. */
+  /** Provider key that each object version asks for. */
   readonly #keys = new WeakMap<PoolObject, string>();
   #checked = new WeakMap<PoolObject, ReturnType<typeof checkPolicy>>();
-  /** What RoutedIPs mean by a className; null while that is to be found out anew. */
+  /** Resolves the classNames that RoutedIPs name; null when it has to be rebuilt. */
   #names: ClassNames<SeenClass> | null = null;
-  /** What classes name as their firewalls, each with the key of its provider; null while that is to be found out anew. */
+  /** Firewalls that classes name, each with its provider's key; null when they have to be collected again. */
   #firewalls: ReadonlySet<string> | null = null;
-  /** Where Jobs run, and where the Secrets of classes are unless they say otherwise. */
+  /** Default namespace of the Jobs and Secrets of classes. */
   readonly #operatorNamespace: string;
 
   readonly #namespaces: Namespaces;
   readonly #credentials: OperatorCredentials;
   readonly #inUse: (routedIP: PoolObject) => ClassRef | null;
 
-  /** `inUse`: the class or issuer by which a RoutedIP is served already. */
+  /** `inUse`: the class or issuer that already serves a RoutedIP. */
   constructor(
     operatorNamespace: string,
     namespaces: Namespaces = NO_NAMESPACES,
@@ -52,7 +52,7 @@ export class ObservedPolicies {
     return this.#policies.values();
   }
 
-  /** Answers whether RoutedIPs may be served otherwise by it: what is told again without a change is no news to them. */
+  /** Returns whether this may change how RoutedIPs are served; an unchanged object does not. */
   put(policy: PoolObject): boolean {
     const name = policyName(policy.ref);
     const former = this.#policies.get(name);
@@ -65,7 +65,7 @@ export class ObservedPolicies {
     return !isSame || former?.generation !== policy.generation || former.deleting !== policy.deleting;
   }
 
-  /** Forgets an object, unless another one bears its name by now. */
+  /** Forgets an object, unless another one has taken its name. */
   remove(ref: PoolObject['ref']): void {
     if (this.#policies.get(policyName(ref))?.ref.uid !== ref.uid) return;
     this.#policies.delete(policyName(ref));
@@ -77,7 +77,7 @@ export class ObservedPolicies {
     if (kind !== CLASS) return;
     this.#names = null;
     this.#firewalls = null;
-    // What issuers may do rests on the firewalls that classes name.
+    // What issuers may do depends on the firewalls that classes name.
     this.#checked = new WeakMap();
   }
 
@@ -89,12 +89,12 @@ export class ObservedPolicies {
     return null;
   }
 
-  /** As observed last; undefined for one that is not seen. */
+  /** As last observed; undefined when it is not. */
   get(ref: PoolObject['ref']): PoolObject | undefined {
     return this.#policies.get(policyName(ref));
   }
 
-  /** Whoever is served stays with his class as long as he names it, whatever other classes come. */
+  /** A served RoutedIP keeps its class while it names it, whatever other classes appear. */
   #classFor(routedIP: PoolObject, text: string): PoolObject | null {
     const used = this.#inUse(routedIP);
     const kept = used?.kind === CLASS ? this.#policies.get(policyName({ kind: CLASS, namespace: '', name: used.name })) : undefined;
@@ -103,7 +103,7 @@ export class ObservedPolicies {
     return meaning && 'one' in meaning ? meaning.one.object : null;
   }
 
-  /** Which classes a RoutedIP may mean that is served by none, since several have the className that it names; null where that is not so. */
+  /** The candidate classes of a RoutedIP that none serves because several share the className it names; null otherwise. */
   #severalFor({ spec }: PoolObject): readonly string[] | null {
     const wanted = asked(spec);
     const meaning = wanted?.kind === CLASS ? this.#classNames.meaningOf(wanted.className) : null;
@@ -117,19 +117,19 @@ export class ObservedPolicies {
     return this.#names;
   }
 
-  /** What RoutedIPs name that name this class or this issuer, valid or not: a class goes by its className, and by its name. */
+  /** The names by which RoutedIPs refer to this class or issuer, valid or not: a class by its className and by its object name. */
   askedAs({ ref, spec }: PoolObject): readonly string[] {
     return ref.kind === CLASS ? [className(classNameIn(spec)), className(ref.name)] : [policyName(ref)];
   }
 
-  /** The issuers whose firewall one of these classes names: what they may do rests on these. */
+  /** The issuers whose firewall one of these classes names: what they may do depends on these classes. */
   confinedBy(policies: readonly PoolObject[]): readonly PoolObject[] {
     const named = new Set(policies.flatMap((policy) => (policy.ref.kind === CLASS ? (this.#firewallOf(policy) ?? []) : [])));
     if (named.size === 0) return [];
     return [...this.#policies.values()].filter((policy) => policy.ref.kind === ISSUER && named.has(this.#firewallOf(policy) ?? ''));
   }
 
-  /** With the key of its provider; null for none. */
+  /** Prefixed with its provider's key; null for none. */
   #firewallOf(policy: PoolObject): string | null {
     const { routedIPFirewallName: firewall } = fieldsOf(policy.spec);
     return typeof firewall === 'string' && firewall !== '' ? `${this.keyOf(policy)} ${firewall}` : null;
@@ -143,14 +143,14 @@ export class ObservedPolicies {
     return { ...asPolicy(object), ...(this.#firewalls.has(this.#firewallOf(object) ?? '') && { sharesFirewall: true }) };
   }
 
-  /** What a RoutedIP names, seen or not; null when it names no class and no issuer. */
+  /** The class or issuer that a RoutedIP names, observed or not; null when it names neither. */
   askedBy({ ref, spec }: PoolObject): string | null {
     const wanted = asked(spec);
     if (wanted?.kind === CLASS) return className(wanted.className);
     return wanted?.kind === ISSUER ? policyName({ ...ref, kind: ISSUER, name: wanted.name }) : null;
   }
 
-  /** What the cell of a RoutedIP is told as its spec. */
+  /** What the cell of a RoutedIP receives as its spec. */
   factOf(routedIP: PoolObject): RoutedIPFact {
     const { ref, spec } = routedIP;
     const policy = this.servesFor(routedIP);
@@ -172,7 +172,7 @@ export class ObservedPolicies {
     };
   }
 
-  /** The same, if the RoutedIP named the class or issuer by which it has its address: whoever is let go is let go by that. Null where nobody can be asked at that account. */
+  /** The same, as if the RoutedIP named the class or issuer it has its address from, which also releases it. Null when that account cannot be accessed. */
   factBy(routedIP: PoolObject, { provider = '', ...named }: ClassInUse): RoutedIPFact | null {
     const found = this.#inUseBy(routedIP, named);
     const { barred: _, refusal: __, several: ___, ...fact } = this.factOf(routedIP);
@@ -180,7 +180,7 @@ export class ObservedPolicies {
     return provider === '' || isPrivate(provider) ? null : { ...fact, policy: issuing(routedIP, provider) };
   }
 
-  /** Whether the class or issuer is there by which it is served. */
+  /** Whether the class or issuer that serves it still exists. */
   isThere(routedIP: PoolObject, named: ClassInUse | null | undefined): boolean {
     return named != null && this.#inUseBy(routedIP, named) !== undefined;
   }
@@ -189,18 +189,18 @@ export class ObservedPolicies {
     return this.#policies.get(policyName({ kind, name, namespace: kind === CLASS ? '' : ref.namespace }));
   }
 
-  /** What a class, or an issuer of that namespace, says of addresses whose RoutedIP is gone; null where it says nothing that is valid. */
+  /** What a class, or an issuer of that namespace, says of addresses whose RoutedIP is gone; null when it says nothing valid. */
   reclaimBy({ kind, name }: Exposure['source'], namespace: string): ReturnType<typeof reclaimOf> {
     const policy = this.#policies.get(policyName({ kind, name, namespace: kind === CLASS ? '' : namespace }));
     return policy ? reclaimOf({ policy: this.#asPolicy(policy), operatorNamespace: this.#operatorNamespace }) : null;
   }
 
-  /** Why a FloatingIPPool or a NodeDNSRecordSet may not work with the operator's credentials, its only ones; null when it may. */
+  /** Why a FloatingIPPool or a NodeDNSRecordSet may not use the operator's credentials, its only ones; null when it may. */
   refusalOfPool({ ref: { kind, namespace, name } }: PoolObject): CredentialsRefusal | null {
     return this.#credentials.areConfined ? this.#credentials.refusalOf({ what: `${kind} ${namespace}/${name}`, namespace }) : null;
   }
 
-  /** Whether what an object may use is up to the labels of its Namespace. */
+  /** Whether the labels of its Namespace decide what an object may use. */
   goesByLabels(object: PoolObject): boolean {
     if (object.ref.kind !== 'RoutedIP') return this.#credentials.areConfined && this.#credentials.goesByLabels(object.ref.namespace);
     const policy = this.servesFor(object);
@@ -209,7 +209,7 @@ export class ObservedPolicies {
     return this.#usesOperators(policy) && this.#credentials.goesByLabels(policy.ref.namespace);
   }
 
-  /** Why an issuer may not work with what it would work with; null for a class, and when it may. */
+  /** Why an issuer may not use the operator's credentials; null when it may, or does not use them. */
   #refusalOf(policy: PoolObject): CredentialsRefusal | null {
     if (!this.#usesOperators(policy)) return null;
     const { namespace, name } = policy.ref;
@@ -222,7 +222,7 @@ export class ObservedPolicies {
     return policy.ref.kind === ISSUER && key !== '' && !isPrivate(key);
   }
 
-  /** Whether the class or issuer that it names, if there is one, serves anybody new of its namespace. */
+  /** Whether the class or issuer that it names, if it exists, accepts new RoutedIPs of its namespace. */
   isOpenTo(routedIP: PoolObject): boolean {
     const policy = this.servesFor(routedIP);
     return policy === null || this.#whyNotFor(policy, routedIP.ref.namespace) === null;
@@ -235,7 +235,7 @@ export class ObservedPolicies {
     return ref.kind === CLASS ? barredBy(spec, `${CLASS} ${ref.name}`, namespace, (name) => this.#namespaces.labelsOf(name)) : null;
   }
 
-  /** The same, if the RoutedIP named a class or issuer that works with this provider and is for its namespace. Null as policy where Jobs did and there is none any more. */
+  /** The same, as if the RoutedIP named a class or issuer that uses this provider and is open to its namespace. `policy` is null when Jobs drove it and no such class is left. */
   factAt(routedIP: PoolObject, key: string): RoutedIPFact {
     const { namespace } = routedIP.ref;
     const isFor = (each: PoolObject): boolean =>
@@ -253,7 +253,7 @@ export class ObservedPolicies {
     return typeof ipGroup === 'string' && ipGroup !== '';
   }
 
-  /** How many addresses its namespace may keep of the class or issuer that serves a RoutedIP; null for as many as it likes. */
+  /** How many addresses of a RoutedIP's class or issuer its namespace may keep; null for no limit. */
   limitFor(routedIP: PoolObject): Limit | null {
     const policy = this.servesFor(routedIP);
     const most = policy && fieldsOf<Json>(policy.spec).maxAddressesPerNamespace;
@@ -281,12 +281,12 @@ export class ObservedPolicies {
     return accountOf(policy, this.#operatorNamespace)?.provider ?? '';
   }
 
-  /** The account or platform that a class or an issuer asks for; null for none. Of one that has become invalid, that of before: it goes on. */
+  /** The account or platform that a class or an issuer asks for; null for none. One that has become invalid keeps its last valid need. */
   needOf(ref: PoolObject['ref']): ProviderNeed | null {
     return this.#needs.get(policyName(ref)) ?? null;
   }
 
-  /** Null for nothing but what the environment gives; undefined when it does not say. */
+  /** Null when the environment's providers suffice; undefined when the spec does not say. */
   #needOf(object: PoolObject): ProviderNeed | null | undefined {
     const account = accountOf(asPolicy(object), this.#operatorNamespace);
     if (!account) return undefined;
@@ -306,13 +306,13 @@ export class ObservedPolicies {
     return conflict?.isOutOfReach ? { reason: 'Conflict', message: conflict.message } : null;
   }
 
-  /** What a class has in common with others, and how RoutedIPs have it all the same, if they can; null for nothing. */
+  /** Names that a class shares with others, and how RoutedIPs can still select it, if they can; null for none. */
   conflictOf(object: PoolObject): ReturnType<ClassNames<SeenClass>['conflictOf']> {
     return object.ref.kind === CLASS ? this.#classNames.conflictOf(seenClass(object)) : null;
   }
 }
 
-/** A class, and what it is called. */
+/** A class and its names. */
 interface SeenClass extends NamedClass {
   readonly object: PoolObject;
 }
@@ -326,7 +326,7 @@ const seenClass = (object: PoolObject): SeenClass => ({
 
 const className = (name: string): string => `${CLASS} ${name}`;
 
-/** Names a class or an issuer among all of them. */
+/** Unique name of a class or an issuer. */
 export const policyName = ({ kind, namespace, name }: Pick<PoolObject['ref'], 'kind' | 'namespace' | 'name'>): string =>
   `${kind} ${namespace}/${name}`;
 
@@ -345,7 +345,7 @@ const asPolicy = ({ ref, spec, generation }: PoolObject): PolicyObject => ({
   generation,
 });
 
-/** Stands for what is gone by which something was begun: it says nothing but its cloud, and is of a kind that nobody can name. */
+/** Placeholder for the missing class or issuer under which something was begun: it has only a cloud, and a kind that no object can name. */
 const issuing = ({ ref }: PoolObject, issuerClass: string): PolicyObject => ({
   kind: 'IssuerClass',
   namespace: ref.namespace,

@@ -10,19 +10,19 @@ import type { Firewall, Provider } from '../ports/provider.ts';
 import type { ActorRecord, Clock } from '../ports/records.ts';
 import type { ProviderList } from './provider-list.ts';
 
-/** Record versions that stood when something was asked: what changed since is newer than the answer. */
+/** Record versions at the time of a request: what changed since is newer than the answer. */
 export type Versions = ReadonlyMap<ActorId, number>;
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 
-/** When a list was asked for, ms since the epoch, and the record versions that stood then. */
+/** When a list was requested, ms since the epoch, and the record versions at that time. */
 export interface Asked {
   readonly at: number;
   readonly versions: Versions;
 }
 
 const LONGEST_PAUSE_MS = 10_000;
-/** A list that is partial so often in a row will stay so: addresses that it does not show are looked at one by one. */
+/** A list that is partial this often in a row will stay so: addresses that it does not show are looked up one by one. */
 const PARTIAL_AFTER = 3;
 
 interface Reading {
@@ -31,18 +31,18 @@ interface Reading {
   readonly clock: Clock;
   readonly log: Log;
   readonly isClosed: () => boolean;
-  /** Told why a try has failed. */
+  /** Receives why an attempt has failed. */
   readonly failed: (why: string) => void;
 }
 
-/** All addresses of a provider and a family, asked for until it works; null when `isClosed` before. Nothing is decided about its pools until then. */
+/** All addresses of a provider and a family, requested until it works; null when `isClosed` first. Nothing is decided about its pools until then. */
 export async function readUntilKnown(
   provider: Provider,
   { key, family, clock, log, isClosed, failed }: Reading,
 ): Promise<Verification | null> {
   for (let attempt = 1; !isClosed(); attempt += 1) {
     try {
-      // Paid from the reserve that assigns and reads of single addresses leave: no number of them can hold up a takeover.
+      // Paid from the rate-limit reserve that assigns and single-address reads leave: no number of them can hold up a takeover.
       return { addresses: await provider.listRoutedIPs({ purpose: 'confirm', family }) };
     } catch (error) {
       if (error instanceof PartialList && attempt >= PARTIAL_AFTER) return { addresses: error.addresses, isPartial: true };
@@ -62,7 +62,7 @@ export async function readUntilKnown(
 export const isAssigned = (record: ActorRecord | undefined, { providerID }: ObservedAddress): boolean =>
   providerID !== null && (record?.snapshot.context as AddressContext | undefined)?.assigned?.providerID === providerID;
 
-/** What addresses have to hear that were never their owners' and may not be taken where they are: those that are somewhere else by now, since nodes have come or gone. */
+/** Updates for addresses that their owners never held and may not take where they are: those whose place changed since nodes came or went. */
 export const placesIn = (
   records: Records,
   placed: (observed: ObservedAddress) => ObservedAddress,
@@ -79,8 +79,8 @@ export const placesIn = (
 export const versionsOf = (cells: readonly (Records | null)[]): Versions =>
   new Map(cells.flatMap((records) => [...(records ?? [])].map(([actor, { version }]) => [actor, version] as const)));
 
-/** What the addresses among `records` have to hear of a complete list: those that it shows differently from what they believe. With `versions`, only
- *  those that have not changed since and wait for no job: the list may be older than what they know. */
+/** Updates from a complete list for the addresses among `records`: those that it shows differently. With `versions`, only those that have not changed since and wait for no
+ *  job: the list may be older than their records. */
 export function news(
   records: Records,
   { byAddress }: ProviderList,
@@ -97,8 +97,8 @@ export function news(
   });
 }
 
-/** What the firewalls among the cells of a provider have to hear of a list: those of which something is missing, or was before. Only those that have not
- *  changed since the list was asked for and wait for no job. */
+/** Updates from a list for the firewalls of a provider: those in which something is missing, or was before. Only those that have not changed since the list was requested and
+ *  wait for no job. */
 export const firewallNews = (
   firewalls: readonly (readonly [ActorId, ActorRecord])[],
   listed: readonly Firewall[],

@@ -16,20 +16,20 @@ export interface EditLooksPorts {
   readonly alarms: Alarms;
   readonly settings: Pick<Settings, 'verifyEveryMs' | 'editLooksAtLeastMs'>;
   readonly providers: Pick<ProviderDirectory, 'all'>;
-  /** The list as it was read last; null where it was not, or is not needed any more. */
+  /** The list as last read; null when it was not, or is no longer needed. */
   readonly readLast: (name: string) => ProviderList | null;
   readonly versionsOf: (name: string) => Versions;
   readonly usersOf: (name: string) => readonly ActorId[];
-  /** Tells the addresses of a pool what the list says of them, where it differs from what they believe. */
+  /** Sends the addresses of a pool what the list says of them, where it differs from their records. */
   readonly tell: (pool: ActorId, name: string, list: ProviderList, versions: Versions) => void;
 }
 
-/** So often a list of few pages is read in the time from one verification to the next, that one included. */
+/** Reads of a short list per verification interval, the verification included. */
 const LOOKS_PER_VERIFICATION = 5;
 const PAGE = 200;
 
-/** Looks between two verifications whether somebody has moved addresses by hand: by a call each minute, which is a list of 200 addresses, and less often where there are more.
- *  What such a look misses the next verification finds. */
+/** Checks between two verifications whether addresses were moved by hand: by one call a minute, which lists 200 addresses, and less often where there are more. The next
+ *  verification finds what a check misses. */
 export class EditLooks {
   readonly #ports: EditLooksPorts;
   readonly #followed = new Set<string>();
@@ -38,14 +38,14 @@ export class EditLooks {
     this.#ports = ports;
   }
 
-  /** Looks at the list from now on, as long as it is known. */
+  /** Checks the list from now on, as long as it is known. */
   follow(name: string): void {
     if (this.#followed.has(name)) return;
     this.#followed.add(name);
     void this.#look(name);
   }
 
-  /** Since a verification has shown the same, ms. */
+  /** Time since the list was last read, ms. */
   #sinceRead(name: string): number {
     const { clock, readLast } = this.#ports;
     const sinceMs = clock.now() - (readLast(name)?.askedAt ?? 0);

@@ -6,7 +6,7 @@ import type { Clock } from '../ports/records.ts';
 import { Looks } from '../runtime/work-queue.ts';
 
 const AGAIN_MS = 1000;
-/** Thousands of writes at once would each wait longer than a request may take. */
+/** Thousands of concurrent writes would each exceed the request timeout. */
 const WRITES_AT_ONCE = 16;
 
 interface GuardPorts {
@@ -16,7 +16,7 @@ interface GuardPorts {
   readonly isLeading: () => boolean;
 }
 
-/** Sees to it that no RoutedIP can go before what was done for it is undone: it is guarded before anything is done for it. */
+/** Adds our finalizer to every RoutedIP before anything is done for it, so that it cannot disappear before that is undone. */
 export class Guards {
   readonly #ports: GuardPorts;
   readonly #wanted = new Map<ActorId, PoolObject>();
@@ -26,7 +26,7 @@ export class Guards {
     this.#ports = ports;
   }
 
-  /** To be called with every RoutedIP that is observed; others are let pass. */
+  /** Call with every observed object; other kinds are ignored. */
   see(object: PoolObject): void {
     const id = actorOf(object.ref);
     if (!isRoutedIP(id) || object.deleting || !this.#ports.isLeading()) return;
@@ -39,7 +39,7 @@ export class Guards {
     const object = this.#wanted.get(id);
     try {
       if (object && this.#ports.isLeading()) await this.#ports.writer.guard(object.ref);
-      // Another one may have got its name meanwhile.
+      // Another object may have taken its name meanwhile.
       if (this.#wanted.get(id) === object) this.#wanted.delete(id);
     } catch (error) {
       this.#ports.log.warn('a RoutedIP could not be guarded yet; nothing is done for it before', {

@@ -19,7 +19,7 @@ export interface FirewallLooksPorts {
   readonly log: Log;
 }
 
-/** Looks at firewalls beside the lists of addresses. */
+/** Checks firewalls along with the lists of addresses. */
 export class FirewallLooks {
   readonly #ports: FirewallLooksPorts;
 
@@ -27,8 +27,7 @@ export class FirewallLooks {
     this.#ports = ports;
   }
 
-  /** Tells the firewalls of a provider what is missing in them of what is needed: by one list call, when anything is needed in any. Those that Jobs drive
-   *  nobody can list. */
+  /** Sends the firewalls of a provider what they lack: by one list call, when anything is needed in any. Firewalls that Jobs drive cannot be listed. */
   async look(name: string): Promise<void> {
     const { cells, providers, log } = this.#ports;
     const provider = providers.all[name]?.provider ?? null;
@@ -48,7 +47,7 @@ export class FirewallLooks {
     }
   }
 
-  /** Nothing is claimed in it or ours, and no status says so: it would begin with what that says. */
+  /** Nothing is claimed in it or ours, and no status says otherwise: a new cell would begin with what that says. */
   isUnused(id: ActorId): boolean {
     const { cells, pools } = this.#ports;
     const context = isFirewall(id) ? cells.recordsOf(id)?.get(id)?.snapshot.context : undefined;
@@ -57,7 +56,7 @@ export class FirewallLooks {
     return Object.keys(claims).length + (owned?.ports.length ?? 0) + (owned?.nodes.length ?? 0) === 0;
   }
 
-  /** Those in which something is open, but for those of which all who need anything are paused: nothing is put back for them. */
+  /** Firewalls in which something is open, except those whose claimants are all paused: nothing is put back for them. */
   #firewallsOf(name: string): readonly (readonly [ActorId, ActorRecord])[] {
     const { cells } = this.#ports;
     return [...cells.all.keys()]

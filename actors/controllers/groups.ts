@@ -1,11 +1,11 @@
 import type { ActorId } from '../../machines/model/types.ts';
 
-/** Which actors have something in common, each in one group. */
+/** Index of actors by group; each actor is in at most one. */
 export class Groups {
   readonly #of = new Map<ActorId, string>();
   readonly #members = new Map<string, Set<ActorId>>();
 
-  /** Null takes the actor out. */
+  /** Null removes the actor. */
   set(id: ActorId, group: string | null): void {
     const former = this.#of.get(id) ?? null;
     if (former === group) return;
@@ -20,7 +20,7 @@ export class Groups {
     }
   }
 
-  /** In no order. */
+  /** Unordered. */
   membersOf(group: string): ReadonlySet<ActorId> {
     return this.#members.get(group) ?? NONE;
   }

@@ -8,7 +8,7 @@ import { type Chart, EXAMPLE } from '../runtime/charts.ts';
 const QUEUE = 'vip';
 const USUAL = 5;
 
-/** The chart of VirtualIPs, under the figures of this process. It holds nothing at a provider. */
+/** The chart of VirtualIPs, with this process's settings. It holds nothing at a provider. */
 export const virtualIPChart = (settings: VirtualIPSettings): Chart => ({
   name: 'virtual-ip',
   version: 1,
@@ -18,7 +18,7 @@ export const virtualIPChart = (settings: VirtualIPSettings): Chart => ({
   job: (name, input: never) => ({ title: migrationTitle(name as string as MigrationJobName, input), queue: QUEUE, priority: USUAL }),
 });
 
-/** What people read in the job dashboard: verb, object, target. */
+/** Title in the job dashboard: verb, object, target. */
 function migrationTitle(name: MigrationJobName, input: MigrationJobInput<MigrationJobName>): string {
   const { namespace, name: vip } = input.vip;
   const about = `${namespace}/${vip}`;

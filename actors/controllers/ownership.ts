@@ -15,26 +15,26 @@ interface Claimant {
 interface Contest {
   readonly ids: Set<ActorId>;
   owner: ActorId;
-  /** Of the owner, when it was compared last. */
+  /** The owner's standing at the last comparison. */
   standing: Standing;
 }
 
-/** What is lost to others, each with the name of the object that has it. */
+/** Keys lost to others, each with the name of the object that has it. */
 export type Conflicts = Readonly<Record<Key, string>>;
 
-/** Who has which address and which name, by the rule of `machines/model/precedence.ts`; of two of the same age the one whose uid sorts first.
- *  An index: a change costs as much as the object that changes has claims, however many others there are. Only when an owner lets go all claimants of that are compared. */
+/** Which object has which address and which name, by the rule of `machines/model/precedence.ts`; of two of the same age the one whose uid sorts first. An index: the cost of a
+ *  change depends on the number of claims of the changed object only. All claimants of a key are compared only when its owner lets go, or its standing changes. */
 export class Ownership {
   readonly #objects = new Map<ActorId, Claimant>();
   readonly #contests = new Map<Key, Contest>();
   readonly #standingOf: (id: ActorId, key: Key) => Standing;
 
-  /** `standingOf` is asked anew for each comparison, of contested keys only. */
+  /** `standingOf` is called for each comparison, of contested keys only. */
   constructor(standingOf: (id: ActorId, key: Key) => Standing) {
     this.#standingOf = standingOf;
   }
 
-  /** The object claims exactly these from now on. Answers those others whose conflicts changed by it. */
+  /** The object claims exactly these from now on. Returns the others whose conflicts changed. */
   put(id: ActorId, object: PoolObject, keys: Iterable<Key>): readonly ActorId[] {
     const former = this.#objects.get(id);
     const claimant = { id, object, keys: new Set(keys) };
@@ -46,7 +46,7 @@ export class Ownership {
     });
   }
 
-  /** The object is gone. Answers those others whose conflicts changed by it. */
+  /** The object is gone. Returns the others whose conflicts changed. */
   remove(id: ActorId): readonly ActorId[] {
     const keys = [...(this.#objects.get(id)?.keys ?? [])];
     return this.#change(id, keys, () => {
@@ -55,17 +55,17 @@ export class Ownership {
     });
   }
 
-  /** Who has it of those that claim it; null when nobody does. */
+  /** The claimant that has it; null when there is none. */
   ownerOf(key: Key): ActorId | null {
     return this.#contests.get(key)?.owner ?? null;
   }
 
-  /** What these claim. */
+  /** All keys that these actors claim. */
   keysOf(ids: Iterable<ActorId>): ReadonlySet<Key> {
     return new Set([...ids].flatMap((id) => [...(this.#objects.get(id)?.keys ?? [])]));
   }
 
-  /** How objects stand to these may be another thing now. Answers those whose conflicts changed by it. */
+  /** The standings to these keys may have changed. Returns those whose conflicts changed. */
   anew(keys: Iterable<Key>): readonly ActorId[] {
     const contested = [...keys].filter((key) => (this.#contests.get(key)?.ids.size ?? 0) > 1);
     return this.#change(null, contested, () => {
@@ -73,7 +73,7 @@ export class Ownership {
     });
   }
 
-  /** What the object claims and another one has. */
+  /** Keys that the object claims and another one has. */
   conflicts(id: ActorId): Conflicts {
     const claimant = this.#objects.get(id);
     const lost = [...(claimant?.keys ?? [])].flatMap((key) => {
@@ -83,7 +83,7 @@ export class Ownership {
     return Object.fromEntries(lost);
   }
 
-  /** Runs `change`, and answers all other claimants of the keys that have another owner by it. */
+  /** Runs `change`, and returns all other claimants of keys whose owner changed. */
   #change(id: ActorId | null, keys: readonly Key[], change: () => void): readonly ActorId[] {
     const before = new Map(keys.map((key) => [key, this.#contests.get(key)?.owner]));
     change();
@@ -100,7 +100,7 @@ export class Ownership {
     else if (contest?.owner === id) this.#decide(key, contest);
   }
 
-  /** Claimed for the first time or once more. What an owner has it had before: only how it stands to it may be another thing now. */
+  /** A first or repeated claim. For the present owner only its standing may have changed. */
   #claim(id: ActorId, key: Key): void {
     const contest = this.#contests.get(key);
     if (!contest) {

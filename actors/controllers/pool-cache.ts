@@ -37,27 +37,27 @@ import type { OperatorCredentials } from './operator-credentials.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { poolContextIn } from './record-view.ts';
 
-/** The pools, the record sets of nodes and their facts as last observed, whoever leads: a new leader starts from here. */
+/** The pools, the node record sets and their facts as last observed, on every replica: a new leader starts from here. */
 export class ObservedPools {
   readonly policies: ObservedPolicies;
-  /** Behind the nodes of the cluster, with the names of these; null before they are seen. */
+  /** Node names by the providerID of the machine behind each; null before they are observed. */
   machines: ReadonlyMap<string, string> | null = null;
   readonly #pools = new Map<ActorId, PoolObject>();
   readonly #facts = new Map<ActorId, ClusterFact>();
   readonly #hindrances = new Map<ActorId, string>();
-  /** By the key of a provider those that work with it; by the empty one those that name none. */
+  /** By provider key, the objects that work with it; by the empty one those that name none. */
   readonly #byProvider = new Groups();
-  /** By the class or issuer that they name, seen or not. */
+  /** By the class or issuer that they name, observed or not. */
   readonly #byPolicy = new Groups();
   readonly #byNamespace = new Groups();
   readonly #directory: ClaimsPorts['providers'];
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
-  /** What each list of an account showed last in this term, by its name: empty when it could not be read, null when nobody can list it, absent until the first try has ended. */
+  /** Latest contents of each account list in this term, by name: empty when it could not be read, null when it cannot be listed, absent until the first attempt has ended. */
   readonly #lists = new Map<string, ReadonlySet<Address> | null>();
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
-  /** What every FloatingIPPool may take of what it lists; its annotation may only say less. */
+  /** Which listed addresses every FloatingIPPool may take; its annotation can only restrict that. */
   readonly #adopt: Settings['adopt'];
 
   constructor(
@@ -98,18 +98,18 @@ export class ObservedPools {
     return this.#claims.providerOf(pool);
   }
 
-  /** The key of the provider that an object works with. A RoutedIP whose class is gone, does not say any more or is not for it has its address, or a creation that is under
-   *  way, at the provider of before. */
+  /** The key of the provider that an object works with. When the class of a RoutedIP is gone, no longer names a provider, or is not open to it, its address or running
+   *  creation stays at the former provider. */
   accountOf(pool: PoolObject, context = this.#poolOf(actorOf(pool.ref))): string {
     const named = this.providerOf(pool);
     if (pool.ref.kind !== 'RoutedIP' || (named !== '' && this.#worksWithNamed(pool, context))) return named;
     const { bound, boundBy } = context?.exposed ?? bindingIn(pool.status);
     const begun = context ? asBegun(context).spec?.provider : creationAt(pool.status);
-    // Statuses of earlier versions do not say where it is: whoever lets it go has it read there.
+    // Statuses written by earlier versions do not say where it is: a release looks for it at the named provider.
     return begun ?? boundBy?.provider ?? (bound ? named : '');
   }
 
-  /** Whether it works with that provider: its class or issuer may be for nobody new of its namespace. */
+  /** Whether it works with that provider: its class or issuer may be closed to new objects of its namespace. */
   #worksWithNamed(pool: PoolObject, context: PoolContext | undefined): boolean {
     return this.#isOpenTo(pool) || isServedBy(context ?? { spec: null, exposed: bindingIn(pool.status) }, this.policies.factOf(pool));
   }
@@ -118,7 +118,7 @@ export class ObservedPools {
     return pool.ref.kind !== 'RoutedIP' || this.policies.isOpenTo(pool);
   }
 
-  /** Those that name the provider of this key; for the empty one those that name none, or may not work with it. */
+  /** The objects that name the provider of this key; for the empty one those that name none, or may not use theirs. */
   usersOf(key: string): readonly (readonly [ActorId, PoolObject])[] {
     return this.#objectsOf(this.#byProvider.membersOf(key));
   }
@@ -134,7 +134,7 @@ export class ObservedPools {
     });
   }
 
-  /** What its cell is told of the object itself. `mayRestore`: its annotation may name its address, since the ledger knows of none. */
+  /** What its cell receives about the object itself. `mayRestore`: its annotation may name its address, since the ledger retains none. */
   specOf(
     pool: PoolObject,
     mayRestore: boolean,
@@ -167,7 +167,8 @@ export class ObservedPools {
     };
   }
 
-  /** One that was restored without its status names the address that it had: as long as its account has that, nobody else asks for it, and it may be adopted. Else another one is made. */
+  /** A RoutedIP restored without its status gets its former address as long as its account has that, no other object asks for it, and it may be adopted. Else a new one is
+   *  created. */
   #withRestored(pool: PoolObject, fact: RoutedIPFact): RoutedIPFact {
     const address = restoredAddress(pool);
     const { adoption } = fieldsOf(fact.policy?.spec);
@@ -181,14 +182,14 @@ export class ObservedPools {
     return { ...fact, spec: { ...fieldsOf(fact.spec), routedIP: address } };
   }
 
-  /** A RoutedIP that has no address and names none, while its class says `Retain`: under `Delete` an address that is there still may be on its way out. */
+  /** A RoutedIP that has no address and names none, while its class says `Retain`: under `Delete` an address that still exists may be about to go. */
   mayReuse(id: ActorId, pool: PoolObject): boolean {
     if (pool.ref.kind !== 'RoutedIP' || addressesIn(pool).length > 0 || this.policies.takesFromGroup(pool)) return false;
     const bound = this.#poolOf(id)?.exposed?.bound ?? boundAddress(pool.status);
     return bound === null && reclaimOf(this.policies.factOf(pool)) === 'Retain';
   }
 
-  /** Who is deleted, and names nothing that may serve it, is let go by the class or issuer that serves it; without one, or once that is gone, by its last valid spec. */
+  /** A deleted RoutedIP that names nothing that may serve it is released by the class or issuer that serves it; without one, or once that is gone, by its last valid spec. */
   #factOf(pool: PoolObject): RoutedIPFact {
     const fact = this.policies.factOf(pool);
     if (!pool.deleting || (fact.policy && fact.barred === undefined)) return fact;
@@ -199,16 +200,16 @@ export class ObservedPools {
     return (!isKnown && by && this.policies.factBy(pool, by)) || fact;
   }
 
-  /** Addresses that other objects list, ask for or have got, as watches show them. */
+  /** Addresses that other objects list, ask for or have, as watches show them. */
   readonly namedBeside = (pool: ActorId): ReadonlySet<Address> => namedBeside(pool, this.#pools);
 
-  /** The object of that actor, if it wants `wanted` served still, and no object wants, or has, `given`; else null. */
+  /** The object of that actor if it still wants `wanted` and no object wants or has `given`; else null. */
   makesRoom(id: ActorId, wanted: Address, given: Address): ObjectRef | null {
     const [object, asked] = [this.#pools.get(id), this.#claims.asked(this.#pools)];
     return object && !object.deleting && !isHalted(object) && asked.has(wanted) && !asked.has(given) ? object.ref : null;
   }
 
-  /** A RoutedIP is deleted, and its class says that the address stays which it has got. Of one that went without our leave only the records of whoever leads tell. */
+  /** Whether the class of a deleted RoutedIP retains its address. For one that disappeared without our release, only the leader's records show it. */
   retains(id: ActorId, address: Address): boolean {
     const object = this.#pools.get(id);
     if (object?.ref.kind === 'RoutedIP' && object.deleting && boundAddress(object.status) === address)
@@ -219,7 +220,7 @@ export class ObservedPools {
     return this.policies.reclaimBy(source, ref.namespace) === 'Retain';
   }
 
-  /** The same, with where it is as far as the nodes of the cluster tell. */
+  /** The same, with its place as far as the nodes of the cluster show it. */
   placed(observed: ObservedAddress): ObservedAddress {
     const { providerID, place } = observed;
     if (providerID === null || place === 'Unsaid' || this.machines?.has(providerID)) return observed;
@@ -230,7 +231,7 @@ export class ObservedPools {
     return this.#facts.get(pool) ?? null;
   }
 
-  /** The addresses that the pool names and another object has, each with the name of that one. What it was restored with it names no more then. */
+  /** The addresses that the pool names and another object has, each with the name of that object. A restored address is excluded: it is no longer named then. */
   conflicts(id: ActorId): Conflicts {
     const pool = this.#pools.get(id);
     const restored = pool ? restoredAddress(pool) : null;
@@ -241,18 +242,18 @@ export class ObservedPools {
     return this.#ownership.ownerOf(address);
   }
 
-  /** Who has the name that its record set is to have; null when it has it itself. */
+  /** The object that has the DNS name its record set wants; null when it has it itself. */
   nameOwner(pool: ActorId): string | null {
     const [owner = null] = Object.entries(this.#ownership.conflicts(pool)).flatMap(([key, name]) => (isNameKey(key) ? name : []));
     return owner === null || owner.includes(' ') ? owner : `FloatingIPPool ${owner}`;
   }
 
-  /** Who has the address, or may have it, as people are told; null for nobody. To name an address that one's own account has not got is no claim. */
+  /** Display name of the object that has the address, or may have it; null for none. Naming an address that the object's own account does not have is no claim. */
   claimantOf(address: Address): string | null {
     const id = this.ownerOf(address);
     const pool = id === null ? undefined : this.#pools.get(id);
     if (id === null || !pool) return null;
-    // A provider that is misspelt has no list; that of the last valid spec has.
+    // A misspelt provider has no list; that of the last valid spec has.
     const keys = [this.providerOf(pool), this.#poolOf(id)?.provider ?? ''];
     const has =
       ['Holds', 'Bound'].includes(this.#standingOf(id, address)) ||
@@ -260,7 +261,7 @@ export class ObservedPools {
     return has ? `${pool.ref.kind} ${pool.ref.namespace}/${pool.ref.name}` : null;
   }
 
-  /** The key of the provider at which an address is being made for a RoutedIP that has a class of another one by now; null for none. */
+  /** The key of the provider at which an address is being created for a RoutedIP whose class uses another one by now; null for none. */
   createsAt(id: ActorId): string | null {
     return this.#poolOf(id)?.acquiring.by?.provider ?? null;
   }
@@ -270,13 +271,13 @@ export class ObservedPools {
     return poolContextIn(this.#recordsOf(id), id);
   }
 
-  /** What the spec of an object would be where the creation was begun that its status tells of; null when that is where it works now, or when Jobs did it that nobody knows any more. */
+  /** The spec of an object at the provider where the creation in its status was begun; null when that is its present one, or when unknown Jobs did it. */
   createsBy(pool: PoolObject): PoolSpec | null {
     const key = creationAt(pool.status);
     if (key === null || (key === this.providerOf(pool) && this.#isOpenTo(pool))) return null;
     const cloud = cloudOf(key);
     const facts = registryFor(pool, key, this.#directory)[key] ?? registryFor(pool, cloud, this.#directory)[cloud];
-    // What is missing now is waited for.
+    // Missing credentials are waited for.
     const registry = facts ? { [cloud]: { ...facts, missing: null }, [key]: { ...facts, missing: null } } : {};
     if (pool.ref.kind === 'RoutedIP') {
       const { spec } = checkRoutedIP(this.policies.factAt(pool, key), registry);
@@ -285,7 +286,7 @@ export class ObservedPools {
     return checkPoolSpec({ ...(pool.spec as object), provider: key, dnsRecordSet: null }, registry).spec;
   }
 
-  /** A term begins with these records: from now on they say who has what. Resolves once it is known of every object. */
+  /** A term begins with these records: from now on they decide who has what. Resolves once that is known for every object. */
   async goBy(recordsOf: ClaimsPorts['recordsOf'], clock: Parameters<typeof inSlices>[1], isOver: () => boolean): Promise<void> {
     this.#recordsOf = recordsOf;
     this.#lists.clear();
@@ -297,7 +298,7 @@ export class ObservedPools {
     if (this.#recordsOf === recordsOf) this.#recordsOf = () => null;
   }
 
-  /** An account's list shows exactly these: none when it cannot be read any more, null when nobody can list it. Answers those whose conflicts changed by it. */
+  /** An account's list shows exactly these: none when it can no longer be read, null when it cannot be listed. Returns those whose conflicts changed. */
   listed(list: string, addresses: Iterable<Address> | null): readonly ActorId[] {
     const former = this.#lists.get(list);
     const present = addresses && new Set(addresses);
@@ -306,11 +307,11 @@ export class ObservedPools {
     return former === present ? [] : this.#ownership.anew(this.#ownership.keysOf(this.#byProvider.membersOf(accountOfList(list))));
   }
 
-  /** Answers the other pools whose conflicts changed by it. */
+  /** Returns the other pools whose conflicts changed. */
   put(pool: PoolObject): readonly ActorId[] {
     const id = actorOf(pool.ref);
     const former = this.#pools.get(id);
-    // A fact of a former object, or of watches that ended when the selectors changed, may be out of date: the present watches tell it anew.
+    // A fact of a former object, or of watches that ended when the selectors changed, may be out of date: the present watches report it again.
     if (former?.ref.uid !== pool.ref.uid || matchOf(former) !== matchOf(pool)) this.#facts.delete(id);
     this.#pools.set(id, pool);
     this.#claims.anew();
@@ -324,7 +325,7 @@ export class ObservedPools {
     this.#byProvider.set(id, this.#isOpenTo(pool) ? this.providerOf(pool) : '');
   }
 
-  /** Forgets a pool, unless another one bears its name by now. */
+  /** Forgets a pool, unless another one has taken its name. */
   remove(ref: ObjectRef): readonly ActorId[] {
     const id = actorOf(ref);
     if (this.#pools.get(id)?.ref.uid !== ref.uid) return [];
@@ -347,12 +348,12 @@ export class ObservedPools {
     else this.#hindrances.set(actorOf(ref), why);
   }
 
-  /** Which right is missing to see what it asks of the cluster; null for none. */
+  /** The permission that is missing to watch what it selects; null for none. */
   hindrance(id: ActorId): string | null {
     return this.#hindrances.get(id) ?? null;
   }
 
-  /** Answers those that name one of these classes or issuers, valid or not. Each is to be put once more: who has what may rest on what these say now. */
+  /** Returns those that name one of these classes or issuers, valid or not. Put each again: who has what may depend on what these say now. */
   policiesChanged(policies: readonly PoolObject[]): ReadonlySet<ActorId> {
     const changed = [...policies, ...this.policies.confinedBy(policies)];
     const names = new Set(changed.flatMap((policy) => this.policies.askedAs(policy)));
@@ -378,25 +379,25 @@ const matchOf = ({ ref, spec }: PoolObject): string =>
 
 /** `"true"`: an address that we did not make is deleted, too, where the policy deletes. */
 const DELETE_ADOPTED = 'routedip.io/delete-adopted';
-/** On a FloatingIPPool: `unassigned` leaves addresses where they are that it lists and that are on machines outside of this cluster. */
+/** On a FloatingIPPool: `unassigned` leaves listed addresses alone that are on machines outside of this cluster. */
 const ADOPT = 'routedip.io/adopt';
-/** The pool asks for that. What it does not understand is not to have it take more. */
+/** The pool asks for that. An unknown value must not make it take more. */
 const isCareful = ({ marks }: PoolObject): boolean => (marks?.annotations[ADOPT] ?? 'any') !== 'any';
-/** `"true"`: the RoutedIP goes at once, whatever stays at the provider. */
+/** `"true"`: the RoutedIP is removed at once, whatever remains at the provider. */
 export const FORCE_RELEASE = 'routedip.io/force-release';
 
-/** What people ask for by annotations; null for nothing. */
+/** What users request by annotations; null for nothing. */
 function marksOn({ deleting, marks }: PoolObject): Marks | null {
   const { [PAUSED]: paused, [MOVE_TO]: moveTo, [UNASSIGNED]: unassigned } = marks?.annotations ?? {};
   const asked = Object.entries({ paused, moveTo, unassigned }).filter(([, value]) => value !== undefined);
   return asked.length === 0 ? null : { ...Object.fromEntries(asked), ...(deleting && { deleting }) };
 }
 
-/** A RoutedIP that is deleted is released now: not while it is paused, unless somebody wants it gone at all costs. */
+/** A deleted RoutedIP is released now, but not while it is paused, unless its release is forced. */
 export const isReleased = (object: PoolObject): boolean => (object.deleting && !isHalted(object)) || isForced(object);
 
-/** It is to be let go at once, without another call. */
+/** Removed at once, without another provider call. */
 export const isForced = ({ deleting, marks }: PoolObject): boolean => deleting && marks?.annotations[FORCE_RELEASE] === 'true';
 
-/** Somebody has paused it. */
+/** Paused by its annotation. */
 export const isHalted = ({ marks }: PoolObject): boolean => marks?.annotations[PAUSED] === 'true';

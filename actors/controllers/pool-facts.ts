@@ -11,7 +11,7 @@ import { poolContextIn } from './record-view.ts';
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 
-/** What the cell of an object is told of its spec, and of those that have what it asks for. */
+/** What the cell of an object receives about its spec, and about the owners of what it asks for. */
 export function specFact(
   id: ActorId,
   pool: PoolObject,
@@ -42,18 +42,18 @@ export function isBare(id: ActorId, records: Records | null): boolean {
   return context?.exposed?.bound === null && context.acquiring.intent === null && !context.acquiring.intending;
 }
 
-/** It runs nothing yet, by whatever spec it was told. */
+/** It runs nothing yet, whatever spec it received. */
 export const isUnprimed = (id: ActorId, records: Records | null): boolean =>
   ['Priming', 'Invalid'].includes(String(records?.get(id)?.snapshot.value)) &&
   entries(poolContextIn(records, id)?.members ?? {}).length === 0;
 
-/** Addresses that it runs by its records and another one has by now, whether its object still names them or not. */
+/** Addresses that it runs by its records and another object has by now, whether its own object still names them or not. */
 export const lostBy = (id: ActorId, context: PoolContext | undefined, pools: Pick<ObservedPools, 'ownerOf'>): readonly Address[] =>
   entries(context?.members ?? {}).flatMap(([address, { retiring }]) =>
     retiring || [null, id].includes(pools.ownerOf(address)) ? [] : [address],
   );
 
-/** Of the object that the records are about. */
+/** Uid of the object that the records are about. */
 export function uidOf(id: ActorId, records: Records): string | null {
   const context = records.get(id)?.snapshot.context as { readonly ref?: { readonly uid?: string } } | undefined;
   return context?.ref?.uid ?? null;

@@ -5,19 +5,19 @@ import type { PoolObject } from '../ports/cluster.ts';
 import type { ActorRecord } from '../ports/records.ts';
 import { addressesIn } from './claims.ts';
 
-/** The addresses of a provider, as it listed them once. */
+/** One listing of a provider's addresses. */
 export interface ProviderList {
-  /** When it was asked for them, ms since the epoch. */
+  /** When the list was requested, ms since the epoch. */
   readonly askedAt: number;
-  /** There may be others besides. */
+  /** The list may be incomplete. */
   readonly isPartial: boolean;
   readonly byAddress: ReadonlyMap<Address, ObservedAddress>;
   readonly byHolder: ReadonlyMap<ProviderID, readonly ObservedAddress[]>;
 }
 
-/** What the lists of an account showed last. */
+/** Latest contents of an account's lists. */
 export interface AccountState {
-  /** When the list of IPv4 was asked for, ms since the epoch; null before the first one. */
+  /** When the IPv4 list was requested, ms since the epoch; null before the first one. */
   readonly askedAt: number | null;
   readonly addresses: readonly ObservedAddress[];
   readonly problem: string | null;
@@ -34,7 +34,7 @@ export function providerList({ addresses, isPartial }: Verification, askedAt: nu
   };
 }
 
-/** The addresses that a pool has or is to have, by what its object says and by its record. */
+/** The addresses that a pool has or wants, by its object and its record. */
 export function ownAddresses(pool: PoolObject, record: ActorRecord | undefined): ReadonlySet<Address> {
   const context = record?.snapshot.context as unknown as PoolContext | undefined;
   if (!context) return new Set(addressesIn(pool));
@@ -44,7 +44,7 @@ export function ownAddresses(pool: PoolObject, record: ActorRecord | undefined):
 
 const NONE: readonly ObservedAddress[] = [];
 
-/** Of a list these addresses, and all that are on these nodes. */
+/** The part of a list that covers these addresses and everything on these nodes. */
 export function partOf(
   { byAddress, byHolder }: ProviderList,
   own: ReadonlySet<Address>,

@@ -32,38 +32,38 @@ export interface ProviderListsPorts {
   readonly alarms: Alarms;
   readonly settings: Settings;
   readonly quota: Pick<Quota, 'listed' | 'unlisted'>;
-  /** What accounts hold, or whether they can be read, is another thing now. */
+  /** What accounts hold, or whether they can be read, has changed. */
   readonly listsChanged: () => void;
-  /** Tells these what they have to know now. */
+  /** Sends these objects their current facts. */
   readonly observeAgain: (ids: readonly ActorId[]) => void;
-  /** Tells the pool at once what waits to be told. */
+  /** Delivers the pool's pending changes at once. */
   readonly settle: (pool: ActorId) => void;
-  /** The pool was told everything; before that it takes no list. */
+  /** The pool has received everything observed so far; before that it takes no list. */
   readonly isStarted: (pool: ActorId) => boolean;
   /** It waits for its provider to be read. */
   readonly isDue: (pool: ActorId) => boolean;
-  /** The provider of the pool has been read: it may be told everything. */
+  /** The provider of the pool has been read: the pool may receive everything. */
   readonly start: (id: ActorId, pool: PoolObject, truth: ProviderList) => void;
-  /** The list for which the pool waits could not be had. */
+  /** The list that the pool waits for could not be read. */
   readonly unreadable: (pool: ActorId) => void;
 }
 
 const FAMILIES = [4, 6] as const;
-/** Reads complete lists of addresses from providers and hands them on: at the start of a term, a call deadline later, and with each verification. Each account has one of a family: that of
- *  IPv4 under the key of the account, that of IPv6 beside it, which is read only while a pool has such addresses. */
+/** Reads complete lists of addresses from providers and distributes them: at the start of a term, a call deadline later, and with each verification. Each account has one list
+ *  per family: IPv4 under the account's key, IPv6 beside it, read only while a pool has such addresses. */
 export class ProviderLists {
   readonly #ports: ProviderListsPorts;
   readonly #firewalls: FirewallLooks;
   readonly #edits: EditLooks;
-  /** Those that are being read, each with the means for it. */
+  /** Lists being read, each with the provider that it is read from. */
   readonly #reading = new Map<string, Provider>();
-  /** What each showed last. */
+  /** Latest contents of each list. */
   readonly #lists = new Map<string, ProviderList>();
-  /** Why those could not be read yet, of which a try has failed. */
+  /** Why a list could not be read yet, once an attempt has failed. */
   readonly #refusals = new Map<string, string>();
-  /** By the account whose list they wait for those that work with another one by now. */
+  /** By list name, the pools that wait for it although they use another account by now. */
   readonly #moved = new Map<string, Set<ActorId>>();
-  /** What stood when a verification was issued, by its command. */
+  /** State when a verification was issued, by command id. */
   readonly #asked = new Map<string, Asked>();
 
   constructor(ports: ProviderListsPorts) {
@@ -78,8 +78,8 @@ export class ProviderLists {
     });
   }
 
-  /** Reads the list of this name, then starts the pools that wait for it; looks once more when a call of an earlier leader can have no more effect. What was being
-   *  read with other means is given up. */
+  /** Reads the list of this name, then starts the pools that wait for it; reads it again once calls of an earlier leader can no longer take effect. A read in progress from a
+   *  replaced provider is abandoned. */
   async read(name: string, provider: Provider): Promise<void> {
     if (this.#reading.get(name) === provider) return;
     this.#reading.set(name, provider);
@@ -89,12 +89,12 @@ export class ProviderLists {
       if (pool) start(id, pool, list);
     };
     if (provider.jobs?.addresses) {
-      // Nobody can list what Jobs do: each address is found by itself.
+      // What Jobs drive cannot be listed: each address is looked up by itself.
       this.#reading.delete(name);
       const nothing = providerList({ addresses: [] }, clock.now());
       this.#keep(name, nothing);
       for (const id of this.#dueOf(name)) startOne(id, nothing);
-      // Their firewall may be one of the API all the same.
+      // Their firewall may still be driven through the API.
       if (provider.capabilities.firewalls && !provider.jobs.firewalls) this.#verifyRegularly(name);
       return;
     }
@@ -116,7 +116,7 @@ export class ProviderLists {
     this.#keep(name, list);
     cells.tell(verificationActor(name), { type: 'LISTED' });
     this.#noteKept(name, list);
-    // Between two of them any of them may change, go, or come.
+    // Pools may change, go or appear between two slices.
     for (let due = this.#dueOf(name); due.length > 0; due = this.#dueOf(name)) {
       const isDone = await inSlices(due, clock, isClosed, (id) => startOne(id, list));
       if (!isDone) return;
@@ -128,7 +128,7 @@ export class ProviderLists {
     this.#edits.follow(name);
   }
 
-  /** Has the pool started once that was read in which its records have their addresses. False when it has nothing to wait for: what it has begun elsewhere goes on. */
+  /** Starts the pool once the list that contains its recorded addresses has been read. False when it has nothing to wait for: what it has begun elsewhere goes on. */
   startWhenRead(id: ActorId, pool: PoolObject): boolean {
     const name = this.#beginsBy(id, pool);
     const provider = this.#ports.providers.all[accountOfList(name)]?.provider ?? null;
@@ -139,24 +139,24 @@ export class ProviderLists {
     return provider !== null;
   }
 
-  /** Has the list of the pool's addresses read: with `again` also when it was before, since with other credentials it may be that of another account. */
+  /** Reads the list of the pool's addresses; with `again` even if it was read before, since other credentials may mean another account. */
   readFor(pool: PoolObject, provider: Provider, again?: 'again'): void {
     const name = this.listOf(pool);
     if (again || !(this.#lists.has(name) || this.#reading.has(name))) void this.read(name, provider);
   }
 
-  /** Those that wait for a list of the account, and work with another one by now. */
+  /** The pools that wait for a list of the account although they use another one by now. */
   waitingFor(key: string): Iterable<ActorId> {
     return FAMILIES.flatMap((family) => [...(this.#moved.get(listKey(key, family)) ?? [])]);
   }
 
-  /** Its account is being read, and a try has failed: it may be long before it is started. */
+  /** Its account is being read, and an attempt has failed: it may be long before the pool starts. */
   isHeldUp(id: ActorId, pool: PoolObject): boolean {
     const name = this.#beginsBy(id, pool);
     return this.#reading.has(name) && this.#refusals.has(name) && !this.#lists.has(name);
   }
 
-  /** Why nothing is decided yet about what is at the provider; null when it was read, or cannot be for now. */
+  /** Why nothing is decided yet about what is at the provider; null when it was read, or cannot be read for now. */
   unread(id: ActorId, pool: PoolObject): string | null {
     const name = this.#beginsBy(id, pool);
     const account = accountOfList(name);
@@ -165,20 +165,20 @@ export class ProviderLists {
     return this.refusal(name) ?? `${addressesOf(name)} are being read`;
   }
 
-  /** Why the list of that name could not be read yet; null when it was, or no try has failed. */
+  /** Why the list of that name could not be read yet; null when it was, or no attempt has failed. */
   refusal(name: string): string | null {
     const why = this.#reading.has(name) && !this.#lists.has(name) ? this.#refusals.get(name) : undefined;
     return why === undefined ? null : `${addressesOf(name)} could not be read yet: ${why}`;
   }
 
-  /** Why a list could not be read when that was last tried; null when it was. */
+  /** Why the last read of a list failed; null when it succeeded. */
   problemOf(name: string): string | null {
     const id = verificationActor(name);
     const verified = this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context as VerificationContext | undefined;
     return (this.#reading.has(name) ? this.#refusals.get(name) : undefined) ?? verified?.failure?.message ?? null;
   }
 
-  /** What the lists of an account showed last, and why one cannot be read now. */
+  /** Latest contents of an account's lists, and why one cannot be read now. */
   stateOf(key: string): AccountState {
     const names = FAMILIES.map((family) => listKey(key, family));
     const problems = names.map((name) => this.problemOf(name));
@@ -190,7 +190,7 @@ export class ProviderLists {
     };
   }
 
-  /** All that were read, or are being read. */
+  /** Names of all lists that were read or are being read. */
   names(): Iterable<string> {
     return new Set([...this.#lists.keys(), ...this.#reading.keys()]);
   }
@@ -211,7 +211,7 @@ export class ProviderLists {
     this.#tellListed(name, []);
   }
 
-  /** A cell has ended. A verification that was ended and is needed again by now begins anew. */
+  /** A cell has ended. A verification that is needed again by now is restarted. */
   gone(id: ActorId): void {
     for (const ids of this.#moved.values()) ids.delete(id);
     const name = verifiedBy(id);
@@ -224,7 +224,7 @@ export class ProviderLists {
     if (name !== null) this.#asked.set(commandId, { at: this.#ports.clock.now(), versions: this.#versionsOf(name) });
   }
 
-  /** A job has ended. If it was a verification, what it listed is handed on; null when it failed or was not waited for. */
+  /** A job has ended. If it was a verification, its list is distributed; `output` is null when it failed or was not waited for. */
   answered(actor: ActorId, commandId: string, output: unknown): void {
     const asked = this.#asked.get(commandId);
     this.#asked.delete(commandId);
@@ -232,7 +232,7 @@ export class ProviderLists {
     if (asked && output !== null && name !== null) void this.#handOn(name, output as Verification, asked);
   }
 
-  /** Tells the addresses of a cell what a complete list says of them, where it differs from what they believe. */
+  /** Sends the addresses of a cell what a complete list says of them, where it differs from their records. */
   tellAddresses(cell: ActorId, listed: ProviderList, versions: Versions | null): void {
     const { cells, pools } = this.#ports;
     for (const { to, observed } of news(cells.recordsOf(cell) ?? new Map(), listed, versions, (each) => pools.placed(each))) {
@@ -240,7 +240,7 @@ export class ProviderLists {
     }
   }
 
-  /** Tells addresses that were never their owners' that a machine on which they are is a node by now, or not any more. */
+  /** Notifies addresses that their owners never held when the machine they are on has become a node or is no longer one. */
   tellPlaces(): void {
     const { cells, pools } = this.#ports;
     for (const cell of cells.all.values())
@@ -248,8 +248,8 @@ export class ProviderLists {
         cells.tell(to, { type: 'ADDRESS_OBSERVED', observed });
   }
 
-  /** Tells a pool what was listed last, as far as it concerns it: its own addresses, and those of others on the nodes that it sees. A pool that knew all addresses of
-   *  a large account would have to store them all. */
+  /** Sends a pool the part of the latest list that concerns it: its own addresses, and those of others on its nodes. With all addresses of a large account, it would have to
+   *  store them all. */
   tellList(id: ActorId, pool: PoolObject): void {
     const { cells, pools } = this.#ports;
     const list = this.#lists.get(this.listOf(pool));
@@ -267,12 +267,12 @@ export class ProviderLists {
     return providerOf(pool, pools, (cell) => cells.recordsOf(cell));
   }
 
-  /** The list that has the addresses which the pool is to have. */
+  /** The list that contains the addresses the pool wants. */
   listOf(pool: PoolObject): string {
     return listKey(this.providerOf(pool), familyIn(pool));
   }
 
-  /** The list of the addresses that its records have, whatever its object says by now, as long as that can be read. */
+  /** The list that contains its recorded addresses, whatever its object says by now, as long as that list can be read. */
   #beginsBy(id: ActorId, pool: PoolObject): string {
     const context = poolContextIn(this.#ports.cells.recordsOf(id), id);
     const [first] = Object.keys(context?.members ?? {}) as Address[];
@@ -280,7 +280,7 @@ export class ProviderLists {
     return name !== null && this.#isReadable(name) ? name : this.listOf(pool);
   }
 
-  /** It was read, or no try has failed yet. */
+  /** It was read, or no attempt has failed yet. */
   #isReadable(name: string): boolean {
     const { provider = null } = this.#ports.providers.all[accountOfList(name)] ?? {};
     return provider !== null && (this.#lists.has(name) || !this.#refusals.has(name));
@@ -291,17 +291,17 @@ export class ProviderLists {
     this.#tellListed(name, list.isPartial || this.#isByJobs(name) ? null : list.byAddress.keys());
   }
 
-  /** Nobody can list what Jobs do. */
+  /** What Jobs drive cannot be listed. */
   #isByJobs(name: string): boolean {
     return this.#ports.providers.all[accountOfList(name)]?.provider?.jobs?.addresses ?? false;
   }
 
-  /** What was made for RoutedIPs are IPv4 addresses. */
+  /** Only IPv4 addresses are created for RoutedIPs. */
   #noteKept(name: string, list: ProviderList): void {
     if (familyOfList(name) === 4 && !list.isPartial) this.#ports.quota.listed(name, list);
   }
 
-  /** What an account lists may decide who has which of it; null when nobody can list it. */
+  /** What an account lists may change who owns which address; null when it cannot be listed. */
   #tellListed(name: string, addresses: Iterable<Address> | null): void {
     this.#ports.observeAgain(this.#ports.pools.listed(name, addresses));
     this.#ports.listsChanged();
@@ -348,7 +348,7 @@ export class ProviderLists {
     }
   }
 
-  /** Tells the addresses of a pool what its list says, unless it has yet to be told of more. Answers whether it was. */
+  /** Sends the addresses of a pool what its list says, unless the pool has not started or uses another list. Returns whether it was sent. */
   #tellUser(id: ActorId, name: string, list: ProviderList, versions: Versions): boolean {
     const { cells, pools, settle, isStarted } = this.#ports;
     if (!cells.all.has(id)) return false;
@@ -359,8 +359,8 @@ export class ProviderLists {
     return true;
   }
 
-  /** Ends what nobody needs any more: verifications of accounts that nobody asks for, whose jobs would wait for ever, and firewalls in which nothing is claimed
-   *  or ours. To be called regularly: a firewall may be given up at any time. */
+  /** Ends what is no longer needed: verifications of accounts that are gone, whose jobs would wait for ever, and firewalls in which nothing is claimed or ours. Call
+   *  regularly: a firewall may become unused at any time. */
   endUnknown(): void {
     for (const name of this.names()) if (!this.#isNeeded(name)) this.#forget(name);
     for (const id of this.#ports.cells.all.keys()) {
@@ -369,7 +369,7 @@ export class ProviderLists {
     }
   }
 
-  /** IPv6 addresses are listed only while somebody has them. */
+  /** IPv6 addresses are listed only while a pool has some. */
   #isNeeded(name: string): boolean {
     return Object.hasOwn(this.#ports.providers.all, accountOfList(name)) && (familyOfList(name) === 4 || this.#waitingOn(name).length > 0);
   }
@@ -380,7 +380,8 @@ export class ProviderLists {
     if (!this.#ports.cells.all.has(id)) this.#ports.cells.begin('verification', id, { id, provider: accountOfList(name), ...family });
   }
 
-  /** Tells every address of a provider what a list said of it, unless it changed since the list was asked for, or a newer one is there. One of Jobs is in no list. */
+  /** Sends every address of a provider what a list says of it, unless it changed since the list was requested, or a newer list is there. Addresses that Jobs drive are in no
+   *  list. */
   async #handOn(name: string, listed: Verification, { at, versions }: Asked): Promise<void> {
     const { cells, pools, clock } = this.#ports;
     const list = providerList(listed, at);

@@ -15,29 +15,29 @@ import type { ObservedPools } from './pool-cache.ts';
 import type { ProviderList } from './provider-list.ts';
 
 export interface QuotaPorts {
-  /** Absent where nothing is written down: then there are no limits either. */
+  /** Absent where nothing is persisted: then there are no limits either. */
   readonly ledger?: LedgerStore | undefined;
   readonly pools: ObservedPools;
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: { readonly maxAddressesPerNamespace: number | null };
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
-  /** Has the cell of an object hear what is so of it now. */
+  /** Sends the cell of an object its current facts. */
   readonly observeAgain: (pool: PoolObject) => void;
 }
 
-/** How long after the ledger could not be read or written it is tried again, ms. */
+/** Retry delay after the ledger could not be read or written, ms. */
 const AGAIN_MS = 15_000;
-/** Clocks of processes differ: a list is newer than an address only when it was asked for so much later, ms. */
+/** Clocks of processes differ: a list is newer than an address only when it was requested this much later, ms. */
 const SKEW_MS = 60_000;
 
-/** What has happened in a namespace that is not written down yet. */
+/** Changes in a namespace that are not in the ledger yet. */
 interface News {
-  /** What was made for its objects, be they gone by now or not. */
+  /** Addresses created for its objects, whether these still exist or not. */
   readonly made: readonly Kept[];
-  /** Uids of those that are gone and have left no address that nobody knows of. */
+  /** Uids of objects that are gone and have left no unknown address. */
   readonly ended: readonly string[];
-  /** What was deleted by whom. */
+  /** Deleted addresses, each with the cell that deleted it. */
   readonly deleted: readonly Deletion[];
 }
 
@@ -55,28 +55,28 @@ interface Look {
   readonly settled: Settled;
 }
 
-/** Says who may create one address more, in the one place where that is decided: in the leader, before a creation is intended, and written down before it is said. Each look
- *  reads what is written down of one namespace, brings it up to date, and writes it if nobody else has meanwhile; so two leaders cannot both give away the last place. */
+/** Decides who may create one more address, in the only place for it: in the leader, before a creation is intended, and persisted before it is announced. Each look reads the
+ *  ledger of one namespace, brings it up to date, and writes it unless another process has meanwhile; so two leaders cannot both grant the last place. */
 export class Quota implements Observer {
   readonly #ports: QuotaPorts;
   readonly #due = new Set<string>();
-  /** The places that are given and not used yet, each for one object and the class or issuer by which it counts. */
+  /** Places that are granted and not used yet, each for one object and the class or issuer that it counts towards. */
   readonly #granted = new Map<ActorId, string>();
   readonly #refused = new Map<ActorId, Finding>();
-  /** By uid of RoutedIPs the address that each may use again; null once it is known that there is none. */
+  /** By uid of a RoutedIP, the address that it may reuse; null once it is known that there is none. */
   readonly #retained = new Map<string, Address | null>();
   /** By namespace. */
   readonly #news = new Map<string, News>();
-  /** An address may be somewhere that nobody knows of. */
+  /** Cells that may have an unknown address. */
   readonly #unclear = new Set<ActorId>();
   readonly #lists = new Map<string, ProviderList>();
   #isOpen = false;
   #isLooking = false;
-  /** Namespaces whose ledger could not be read or written the last time: that was logged. */
+  /** Namespaces whose last ledger read or write failed: that was logged. */
   readonly #failing = new Set<string>();
-  /** Those for which the next try has its timer. */
+  /** Namespaces with a pending retry timer. */
   readonly #waiting = new Set<string>();
-  /** What living objects name, as long as one round of looks lasts. */
+  /** Addresses that living objects name, cached for one round of looks. */
   #named: ReadonlySet<Address> | null = null;
   #round = 0;
 
@@ -84,7 +84,7 @@ export class Quota implements Observer {
     this.#ports = ports;
   }
 
-  /** A term begins: what was taken over is written down. */
+  /** A term begins: what was taken over is persisted. */
   open(): void {
     this.#isOpen = true;
     for (const { ref } of this.#ports.pools.all.values()) this.#due.add(ref.namespace);
@@ -98,28 +98,28 @@ export class Quota implements Observer {
     for (const each of [this.#failing, this.#waiting]) each.clear();
   }
 
-  /** Whoever was refused may have room by now: an entry was taken out by hand, or an address is gone at its provider. */
+  /** Refused objects may have room by now: an entry was removed by hand, or an address is gone at its provider. */
   resync(): void {
     for (const id of this.#refused.keys()) this.#request(namespaceOf(id));
   }
 
-  /** What a provider has, complete. */
+  /** The complete list of a provider. */
   listed(provider: string, list: ProviderList): void {
     this.#lists.set(provider, list);
     this.resync();
   }
 
-  /** There is no list of that provider to go by any more. */
+  /** The list of that provider is no longer available. */
   unlisted(provider: string): void {
     this.#lists.delete(provider);
   }
 
-  /** Made for a RoutedIP of that name that is gone, and used by nobody; null for none, undefined while that is not known. */
+  /** An unused address that was created for a former RoutedIP of that name; null for none, undefined while that is not known. */
   retainedFor(id: ActorId, pool: PoolObject): Address | null | undefined {
     return this.#looksBack(id, pool) ? undefined : (this.#retained.get(pool.ref.uid) ?? null);
   }
 
-  /** Whether the namespace of an object may keep one more; null where there is no limit. It waits besides until it is known whether one is retained for it. */
+  /** Whether the namespace of an object may keep one more; null without a limit. Not granted either until it is known whether one is retained for the object. */
   roomOf(id: ActorId, pool: PoolObject): Room | null {
     if (this.#looksBack(id, pool)) return { isGranted: false };
     if (this.#limitsOf(pool).length === 0) return null;
@@ -164,7 +164,7 @@ export class Quota implements Observer {
     if (made.length > 0 || isOther || was?.created !== is?.created) this.#request(namespaceOf(cell));
   }
 
-  /** Used, or not wanted any more, or not by this class. Until its cell has heard so it may still begin, and its place is kept. */
+  /** The place is used, or no longer wanted, or not from this class. Until its cell has received that, it may still begin, and its place is kept. */
   #isPlaceOver(cell: ActorId, is: PoolContext): boolean {
     const place = this.#granted.get(cell);
     return place !== undefined && (hasBegun(is) || isIdle(is) || place !== placeFor(is.ref.uid, ownerOf(is, '').source));
@@ -178,7 +178,7 @@ export class Quota implements Observer {
     const isUnclear = this.#unclear.delete(cell);
     const isOver = !hasBegun(was) && !isUnclear;
     const made = this.#madeFor(was, this.#ports.pools.all.get(cell) ?? null);
-    // What was noted as it was made says when.
+    // Entries noted at creation carry its time.
     this.#note(cell, (news) => ({
       made: [...made, ...news.made],
       ended: [...news.ended, ...(isOver ? [was.ref.uid] : [])],
@@ -266,7 +266,7 @@ export class Quota implements Observer {
     return { keepers, news, settled: settle(namespace, before, [...keepers.values()], evidence) };
   }
 
-  /** It is written down: now it may be said. */
+  /** Persisted: now it may be announced. */
   #decided(namespace: string, { keepers, news, settled: { granted, refused, retained } }: Look): void {
     if (news && this.#news.get(namespace) === news) this.#forget(namespace, news);
     for (const [id, { uid, source, canReuse }] of keepers) {
@@ -280,7 +280,7 @@ export class Quota implements Observer {
     }
   }
 
-  /** What is written down is no news any more. An address that was deleted counts as such until the record of whoever had it made does not name it any more. */
+  /** Drops what is in the ledger by now. A deletion is kept until the record of its cell no longer names the address. */
   #forget(namespace: string, { deleted }: News): void {
     const isNamed = ({ address, cell }: Deletion): boolean => this.#contextOf(cell)?.created.includes(address) ?? false;
     const left = deleted.filter(isNamed);
@@ -304,13 +304,13 @@ export class Quota implements Observer {
     this.#tell(id);
   }
 
-  /** It was not looked yet whether an address is retained for it. */
+  /** Not checked yet whether an address is retained for it. */
   #looksBack(id: ActorId, pool: PoolObject): boolean {
     const { ledger, pools } = this.#ports;
     return ledger !== undefined && !this.#retained.has(pool.ref.uid) && pools.mayReuse(id, pool);
   }
 
-  /** It is attached to nothing, or to a node of this cluster, in the region where it is to serve. What Jobs drive nobody lists. */
+  /** It is unattached or on a node of this cluster, in the region where it has to serve. Addresses that Jobs drive are in no list. */
   #canServe({ spec }: PoolContext, provider: string, address: Address): boolean {
     if (spec?.exposes?.subject) return true;
     const observed = this.#lists.get(provider)?.byAddress.get(address);
@@ -329,7 +329,7 @@ export class Quota implements Observer {
       const context = isPool(id) ? this.#contextOf(id) : null;
       if (context?.ref.uid !== pool.ref.uid) continue;
       const { owner, uid, source, provider } = ownerOf(context, this.#sourceOf(pool));
-      // What it has not heard of yet it does not ask for: it goes by the class or issuer of before.
+      // A class that its cell has not received yet is not asked for: it goes by the former class or issuer.
       const isOther = source !== this.#sourceOf(pool) && standingOf(context) === 'asks';
       const isGranted = this.#granted.get(id) === placeFor(uid, source);
       const standing = isGranted ? 'holds' : isOther ? 'none' : standingOf(context);
@@ -345,14 +345,14 @@ export class Quota implements Observer {
     return contextOf(this.#ports.recordsOf(id)?.get(id) ?? null);
   }
 
-  /** `since`: when that was, ms since the epoch; 0 where nobody knows. */
+  /** `since`: time of creation, ms since the epoch; 0 when unknown. */
   #madeFor(context: PoolContext, pool: PoolObject | null, since = 0): readonly Kept[] {
     if (context.spec?.exposes?.group) return [];
     const owner = ownerOf(context, pool ? this.#sourceOf(pool) : '');
     return context.created.map((address) => ({ address, ...owner, since }));
   }
 
-  /** The class or issuer by which it counts as it is seen now. */
+  /** The class or issuer that it counts towards, as observed now. */
   #sourceOf(pool: PoolObject): string {
     return pool.ref.kind === 'RoutedIP' ? named(sourceOf(this.#ports.pools.policies.factOf(pool))) : '';
   }
@@ -370,21 +370,21 @@ const contextOf = (record: ActorRecord | null): PoolContext | null => (record ? 
 
 const named = (source: ReturnType<typeof sourceOf>): string => (source?.kind ? `${source.kind}/${source.name}` : '');
 
-/** By which class or issuer it counts its cell says, if it was told of one. */
+/** The class or issuer comes from its cell if that has received one, else from `seen`. */
 function ownerOf(context: PoolContext, seen: string): Omit<Kept, 'address' | 'since'> {
   const { ref } = context;
   const source = named(asBegun(context).spec?.exposes?.source ?? null) || seen;
   return { owner: `${ref.kind}/${ref.name}`, uid: ref.uid, source, provider: createdAt(context) };
 }
 
-/** A place by one class is none by another. */
+/** A place granted under one class is not valid under another. */
 const placeFor = (uid: string, source: string): string => `${uid} ${source}`;
 
-/** Whether it has to be looked at anew what it may keep: where there was no limit before, nobody has. */
+/** Whether its room has to be checked again: without a limit it was never checked. */
 const standsOtherwise = (was: PoolContext, is: PoolContext): boolean =>
   standingOf(was) !== standingOf(is) || !was.room !== !is.room || ownerOf(was, '').source !== ownerOf(is, '').source;
 
-/** The job that gives an address back has ended, and has deleted it. */
+/** The release job of an address has ended, and has deleted it. */
 const isDeletion = ({ chart, heard }: Transition): boolean =>
   chart === 'ip' &&
   heard.some(

@@ -11,7 +11,7 @@ import type { ActorRecord } from '../ports/records.ts';
 /** The name of the outermost active state: `Stable` for `{ Stable: 'Holding' }`. */
 export const stateOf = (value: unknown): string => (typeof value === 'string' ? value : (Object.keys((value ?? {}) as object)[0] ?? ''));
 
-/** What a pool knows by its records; undefined while it has none. */
+/** Context of a pool's record; undefined while it has none. */
 export const poolContextIn = (records: ReadonlyMap<ActorId, ActorRecord> | null | undefined, id: ActorId): PoolContext | undefined =>
   records?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
 
@@ -21,7 +21,7 @@ export const addressView = ({ snapshot }: ActorRecord): AddressView => ({
   context: snapshot.context as unknown as AddressContext,
 });
 
-/** What a job of the actor waits for that people are to know; null for nothing. */
+/** What a job of the actor waits for, as shown to users; null for nothing. */
 export const waitsIn = (record: ActorRecord | null | undefined): Finding | null =>
   Object.values(record?.waiting ?? {}).find(({ waits }) => waits)?.waits ?? null;
 

@@ -17,27 +17,27 @@ export interface SharedChangesPorts {
   readonly pools: ObservedPools;
   readonly providers: ProviderDirectory;
   readonly clock: Clock;
-  /** The pool was told everything. */
+  /** The pool has received everything observed so far. */
   readonly isStarted: (id: ActorId) => boolean;
-  /** Tells an object what it has to know now. */
+  /** Sends an object its current facts. */
   readonly observe: (pool: PoolObject) => void;
 }
 
-/** From the first change of credentials to telling zones and firewalls, ms: others may follow at once. */
+/** Delay from the first change of credentials to notifying zones and firewalls, ms: others may follow at once. */
 const SHARED_MS = 10;
 
 /** A zone or a firewall, which belongs to no object and has its provider in its id. */
 const isShared = (id: ActorId): boolean => isZone(id) || isFirewall(id);
 
-/** Something has changed that thousands may share, a class or an account: they are told one after the other, in slices. To each it is as if it had changed when it is told. */
+/** Fans out changes of a class or an account, which thousands may share, one object after the other, in slices. To each it is as if it had changed when it is notified. */
 export class SharedChanges {
   readonly #ports: SharedChangesPorts;
   readonly #ofPolicies: PacedQueue<ActorId>;
   readonly #ofProviders: PacedQueue<ActorId>;
-  /** Keys with other means than before, of which zones and firewalls have not heard yet. */
+  /** Keys whose provider was replaced, while zones and firewalls are not notified yet. */
   #withOtherMeans = new Set<string>();
   readonly #tellShared: () => void;
-  /** Keys with other means than before, which nobody has read with them yet. */
+  /** Lists whose provider was replaced and that have not been read from it yet. */
   readonly #unread = new Set<string>();
 
   constructor(ports: SharedChangesPorts) {
@@ -48,12 +48,12 @@ export class SharedChanges {
     this.#ofProviders = new PacedQueue(ports.clock, isOver, (id) => this.#tellProvider(id));
   }
 
-  /** What serves these RoutedIPs says something else now. */
+  /** The class or issuer that serves these RoutedIPs has changed. */
   policiesChanged(ids: Iterable<ActorId>): void {
     this.#ofPolicies.add(ids);
   }
 
-  /** What stands under a provider's key has changed: all that name it hear so, and addresses that wait for credentials try the present ones. */
+  /** The provider under this key has changed: all objects that name it are notified, and addresses that wait for credentials try the present ones. */
   providerChanged(key: string): void {
     const { providers, lists, pools, cells } = this.#ports;
     for (const family of [4, 6] as const) this.#unread.add(listKey(key, family));
@@ -62,13 +62,13 @@ export class SharedChanges {
       this.#withOtherMeans.add(key);
       this.#tellShared();
     }
-    // A record set names its provider in a place of its own.
+    // A record set names its provider in a field of its own.
     const withRecords = isPrivate(key) ? [] : [...pools.all.keys()].filter((id) => !isRoutedIP(id));
     const users = usersOf(key, pools, (cell) => cells.recordsOf(cell)).map(([id]) => id);
     this.#ofProviders.add([...users, ...withRecords, ...lists.waitingFor(key)]);
   }
 
-  /** One look at all cells for all keys that have changed: there may be thousands of both. */
+  /** One pass over all cells for all changed keys: there may be thousands of both. */
   #tellSharedNow(): void {
     const { cells } = this.#ports;
     const keys = this.#withOtherMeans;
@@ -77,7 +77,7 @@ export class SharedChanges {
     for (const id of cells.all.keys()) if (isShared(id) && keys.has(id.split('/')[1] ?? '')) cells.tell(id, { type: 'SECRET_OBSERVED' });
   }
 
-  /** Tells the object at once what waits to be told. To be called before it is told anything else that may rest on that. */
+  /** Delivers the object's pending changes at once. Call before sending it anything that may depend on them. */
   settle(id: ActorId): void {
     this.#ofPolicies.now(id);
     this.#ofProviders.now(id);
@@ -97,11 +97,11 @@ export class SharedChanges {
     const provider = providers.all[key]?.provider ?? null;
     if (!provider || !isStarted(id)) return;
     for (const actor of cells.recordsOf(id)?.keys() ?? []) cells.tell(actor, { type: 'SECRET_OBSERVED' });
-    // With other credentials it may be another account. Nobody asks for the addresses of one at which there are records alone.
+    // Other credentials may mean another account. One that only DNS records use is not asked for addresses.
     if (pool && isPool(id) && this.#unread.delete(lists.listOf(pool))) lists.readFor(pool, provider, 'again');
   }
 
-  /** It may be valid now, or not any more. */
+  /** The object may have become valid or invalid. */
   #observe(id: ActorId): PoolObject | undefined {
     const { pools, observe } = this.#ports;
     const pool = pools.all.get(id);

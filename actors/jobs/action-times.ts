@@ -1,28 +1,28 @@
-/** How long the actions of one account take, as far as they were watched. In memory: a process that starts learns them anew. */
+/** How long the actions of one account take, as far as they were observed. In memory: a process that starts learns them anew. */
 export interface ActionTimes {
-  /** An action was seen to have ended `endedMs` after it was accepted; `runningMs` after, it went on still: 0 where no earlier look tells. */
+  /** Records that an action was found ended `endedMs` after it was accepted, and still running after `runningMs`: 0 where no earlier look showed that. */
   note(runningMs: number, endedMs: number): void;
-  /** How long to wait for the next look at an action that was accepted `elapsedMs` ago, ms; null while too few have been watched. */
+  /** How long to wait before the next look at an action that was accepted `elapsedMs` ago, ms; null while too few have been observed. */
   nextLook(elapsedMs: number): number | null;
 }
 
-/** So many actions are remembered, the last ones. */
+/** How many actions are remembered, the most recent ones. */
 const REMEMBERED = 64;
 const ENOUGH = 2;
-/** An action that the first look finds ended may have ended any time before: the next one is looked at a little sooner. */
+/** An action that the first look finds ended may have ended at any time before: the next one is checked a little sooner. */
 const SOONER = 0.93;
-/** One that had not ended at one look, and had at the next, is taken to have ended past the middle between them: a look too early costs another one. */
+/** An action that ended between two looks is assumed to have ended past the middle between them: a look that is too early costs another one. */
 const BETWEEN = 0.65;
-/** Where that was so of the last ones, so many, they have become quicker. */
+/** If the first look found this many of the last actions ended, actions have become quicker. */
 const QUICKER = 8;
-/** Actions that all take nearly as long are looked at when most of them have ended; others when a tenth, three tenths and half of them have. */
+/** Actions of nearly the same duration are checked when most of them have ended; others when a tenth, three tenths and half of them have. */
 const ALIKE = { spread: 0.25, look: 0.8 };
 const LOOKS: readonly number[] = [0.1, 0.3, 0.5];
-/** After those looks come others in quick succession, as long as what is remembered lets expect an end: by parts of what they differ by, and of the time so far. */
+/** Further looks follow in quick succession as long as an end is likely by the remembered durations: pauses are fractions of their spread and of the elapsed time. */
 const QUICK = { ofSpread: 1 / 40, ofElapsed: 0.045, untilLongest: 1.5 };
-/** One that takes much longer than any before is looked at the less often the longer it takes. */
+/** An action that takes much longer than any before is checked the less often the longer it takes. */
 const SLOW_OF_ELAPSED = 0.08;
-/** From one look to the next: however long actions take, one that fails or ends early, and a node that is lost meanwhile, is noticed within the longest pause. */
+/** Bounds of the pause between looks: however long actions take, one that fails or ends early, and a node that is lost meanwhile, is noticed within the longest pause. */
 const SHORTEST_MS = 25;
 const SHORTEST_OF_ELAPSED = 0.02;
 const LONGEST_MS = 2_000;

@@ -10,7 +10,7 @@ export type Reading =
   | { readonly kind: 'observed'; readonly observed: ObservedAddress }
   | { readonly kind: 'later'; readonly afterMs: number };
 
-/** Reads addresses for jobs that wait for a change. One that waits alone is read by itself; several share lists, which come the less often the more they cost. */
+/** Reads addresses for jobs that wait for a change. A single address is read by itself; several share lists, which are the less frequent the more they cost. */
 export interface AddressReader {
   /** What the provider reports, read after `since` (ms since the epoch) and not shown for this address before; or when the next list is due, when there
    *  is no such news yet. @throws ProviderError NotFound | RateLimited … */
@@ -19,7 +19,7 @@ export interface AddressReader {
   watch(address: Address): void;
   /** The address is no longer waited for. */
   forget(address: Address): void;
-  /** For the next `ms` calls wait for the request budget: what is left of it is not for lists in quick succession. */
+  /** For the next `ms` calls wait for the request budget: the rest of it must not be spent on lists in quick succession. */
   spare(ms: number): void;
   readonly times: ActionTimes;
 }
@@ -27,19 +27,20 @@ export interface AddressReader {
 export interface ReaderOptions {
   readonly provider: Provider;
   readonly clock: Clock;
-  /** How soon after a look a job that waits for a short action comes back for another one, ms. */
+  /** How soon a job that waits for a short action returns for another look, ms. */
   readonly stepMs: number;
 }
 
-/** From so many on they wait for each other: their assigns come at different times, and each would ask for lists of its own for a second. */
+/** From this many addresses on, lists are spaced: their assigns come at different times, and each would request lists of its own for a second. */
 const MANY = 10;
 const PAGE = 200;
-/** Between lists for many, or of several pages, ms for each page: the longer the first of them has waited the longer, and as long as it may be where the budget is short. */
+/** Spacing of lists for many addresses, or of several pages, ms per page: grows with the time that the first address has waited, and is the longest while the budget is
+ *  short. */
 const MS_PER_PAGE = { shortest: 300, ofWaited: 1 / 3, longest: 2_000 };
 /** A job that does not come back this long after it was expected has ended some other way, ms. */
 const STALE_MS = 10_000;
 
-/** Addresses of one family wait for each other only: the others are not listed for their sake. */
+/** Addresses share lists within their family only: the other family is not listed for them. */
 export function addressReader(options: ReaderOptions): AddressReader {
   const readers = { 4: readerOf(4, options), 6: readerOf(6, options) };
   return {
@@ -54,7 +55,7 @@ export function addressReader(options: ReaderOptions): AddressReader {
 }
 
 interface Listing {
-  /** ms since the epoch, as what jobs remember of their calls. */
+  /** ms since the epoch, like the times that jobs remember of their calls. */
   readonly startedAt: number;
   /** The same by the monotonic clock. */
   readonly begunAt: number;
@@ -65,7 +66,7 @@ interface Listing {
 /** Monotonic times, ms. */
 interface Waiting {
   readonly since: number;
-  /** When what the address was last shown was asked for. */
+  /** When the reading last shown for the address was requested. */
   readonly shownAt: number;
   readonly expectedAt: number;
 }
@@ -81,7 +82,7 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): O
     const now = clock.monotonic();
     const { shortest, ofWaited, longest } = MS_PER_PAGE;
     if (now < sparingUntil) return pages * longest;
-    // Jobs come back at different moments of a step: with one list a step they would wait for it as long as for the step itself.
+    // Jobs return at different moments of a step: with one list per step they would wait as long for the list as for the step itself.
     if (pages === 1 && waiting.size < MANY) return stepMs / 3;
     const waited = now - Math.min(...[...waiting.values()].map(({ since }) => since));
     return pages * Math.min(longest, Math.max(shortest, waited * ofWaited));
@@ -91,7 +92,7 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): O
     waiting.set(address, { since: waiting.get(address)?.since ?? now, shownAt, expectedAt: now + inMs });
     for (const [other, { expectedAt }] of waiting) if (now - expectedAt > STALE_MS) waiting.delete(other);
   };
-  // Made for all that wait: it has no owner.
+  // Made for all waiting jobs: it has no owner.
   const list = (purpose: Purpose): Listing => {
     const result = provider.listRoutedIPs({ purpose, family }).then((all) => {
       pages = Math.max(1, Math.ceil(all.length / PAGE));
@@ -101,14 +102,14 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): O
     result.catch((error: unknown) => {
       started.failed = true;
       if (!isLimited(error)) return;
-      // It was not sent, or not whole: the next one need not keep its distance.
+      // It was not sent, or not completed: the next one need not keep its distance.
       limitedUntil = clock.monotonic() + (error.retryAfterMs ?? MS_PER_PAGE.longest);
       if (listing === started) listing = null;
     });
     return started;
   };
   const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.after(Math.ceil(ms), resolve));
-  /** The newest list as long as no other one is due: its news, or when the next one is. Else the next one. */
+  /** The newest list if it has news, else the time until the next one is due, ms; a new list once that is due. */
   const listFor = (shownAt: number, since: number, purpose: Purpose): Listing | number => {
     const now = clock.monotonic();
     const dueAt = listing === null ? now : listing.begunAt + spacing();
@@ -137,7 +138,7 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): O
         });
       }
       let found = listFor(shownAt, since, call.purpose);
-      // To come back costs more than so short a wait.
+      // Returning costs more than so short a wait.
       for (; typeof found === 'number' && found < stepMs; found = listFor(shownAt, since, call.purpose)) await pause(found);
       if (typeof found === 'number') return { kind: 'later', afterMs: found };
       expect(address, found.begunAt, spacing());

@@ -1,6 +1,6 @@
 import { done, type JobBody } from './job.ts';
 
-/** Says something of an object where people look for it: in the log and in an Event, even when the object itself is gone. */
+/** Reports something about an object in the log and in an Event, even when the object itself is gone. */
 export const announce: JobBody<'announce'> = async ({ input, writer }) => {
   const { owner, reason, message } = input;
   await writer.announce(owner, { type: 'Warning', reason, action: 'Create', message });

@@ -6,7 +6,7 @@ import { isLimited, isNotFound } from './address-reader.ts';
 import { ASSIGN_STEPS, again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './job.ts';
 import { inTheWay, type Vacating, vacate } from './vacate.ts';
 
-/** Where an assign stands. `sentAt` null while nothing of this job was sent. */
+/** The progress of an assign. `sentAt` null while this job has sent nothing. */
 interface Progress {
   readonly sentAt: number | null;
   readonly action: string | null;
@@ -16,20 +16,20 @@ interface Progress {
   readonly waitMs: number | null;
   /** A former run was cut off: its call may have got through. */
   readonly cutOff: boolean;
-  /** When the provider was found to say that its action is completed, ms since the epoch; null before. */
+  /** When the provider was first seen to report its action as completed, ms since the epoch; null before that. */
   readonly completedAt: number | null;
-  /** When the last look was made that found it under way, and when the next one is due, ms since the epoch; absent before. */
+  /** When the last look found it under way, and when the next one is due, ms since the epoch; absent before that. */
   readonly lookedAt?: number;
   readonly dueAt?: number;
-  /** What is being taken off the node; absent for nothing. */
+  /** The address that is being taken off the node; absent for none. */
   readonly vacating?: Vacating | null;
-  /** Something was: nothing else is. Absent for no. */
+  /** An address was taken off: no other one will be. Absent for no. */
   readonly vacated?: true;
 }
 
-/** While an earlier call may take effect, or others may still send one, the address is looked at this often. */
+/** While an earlier call may take effect, or others may still send one, the address is checked at least this often. */
 const LONGEST_PAUSE_MS = 2000;
-/** A look that comes so much later than it was due has waited for something, ms. */
+/** A look that is this much later than due has waited for something, ms. */
 const LATE_MS = 500;
 
 /** AssignRoutedIP, then FindRoutedIP until the provider shows the node as holder and the address unlocked. The address is the truth; an action only
@@ -53,13 +53,13 @@ export const assign: JobBody<'assign'> = async (context) => {
   });
 };
 
-/** Nothing could be asked: the time until it can be is none that the assign takes. */
+/** No request was possible: the wait does not count towards the time limit of the assign. */
 const waitOut = ({ retryAfterMs }: ProviderError, progress: Progress): JobResult<'assign'> => {
   const wait = retryAfterMs ?? LONGEST_PAUSE_MS;
   return again(wait, asJson({ ...progress, startedAt: progress.startedAt + wait }));
 };
 
-/** What failed after a run that was cut off leaves its call in doubt, unless it was a read that tells. */
+/** A failure after a run that was cut off leaves the call of that run in doubt, unless the error is conclusive. */
 const inDoubt = (error: unknown): unknown =>
   error instanceof ProviderError && !['NotFound', 'NodeInUse', 'Conflict'].includes(error.kind)
     ? new ProviderError(error.kind, error.message, { cause: error, retryAfterMs: error.retryAfterMs ?? undefined, unknownOutcome: true })
@@ -86,14 +86,14 @@ async function send(context: JobContext<'assign'>, progress: Progress): Promise<
   }
   const sent = { ...progress, sentAt: clock.now(), action };
   context.reader.watch(input.address);
-  // Kept at once: whoever goes on after a crash confirms instead of sending again. Should it fail, `again` keeps it too, or the run counts as cut off.
+  // Kept at once: after a crash the next run confirms instead of sending again. If this fails, `again` keeps it too, or the run counts as cut off.
   await context.keep(asJson(sent)).catch(() => undefined);
   return lookLater(context, sent);
 }
 
 const isInUse = (error: unknown): boolean => error instanceof ProviderError && error.kind === 'NodeInUse';
 
-/** Nothing was sent for the address itself, which is looked at once more when there is room. */
+/** Nothing was sent for the address itself, which is checked once more when there is room. */
 async function makeRoom(context: JobContext<'assign'>, progress: Progress, vacating: Vacating): Promise<JobResult<'assign'>> {
   try {
     const result = await vacate(context, vacating, (kept) => context.keep(asJson({ ...progress, vacating: kept })));
@@ -106,7 +106,7 @@ async function makeRoom(context: JobContext<'assign'>, progress: Progress, vacat
   }
 }
 
-/** The provider says "not found" of the address or of the machine behind the node: which of them, one read tells. */
+/** The provider answers "not found" for the address or for the machine behind the node: one read tells which. */
 async function missing(context: JobContext<'assign'>, cause: unknown): Promise<unknown> {
   const { input, provider } = context;
   try {
@@ -135,7 +135,7 @@ async function resume(context: JobContext<'assign'>, progress: Progress): Promis
   return send(context, progress);
 }
 
-/** Looks whether what was sent has taken effect. A look that fails says nothing about it: the next one may tell, and meanwhile nothing else is sent. */
+/** Checks whether the call has taken effect. A failed look says nothing about that: the next one may, and nothing else is sent meanwhile. */
 async function confirm(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
   try {
     return await look(context, progress);
@@ -157,7 +157,7 @@ async function confirm(context: JobContext<'assign'>, progress: Progress): Promi
 }
 
 class ActionErrored extends ProviderError {}
-/** The action is completed, and what the provider shows has had time to catch up: somebody else took the address away before anybody saw it there. */
+/** The action is completed, and what the provider shows has had time to catch up: the address was taken away before it was seen there. */
 class MovedOn extends ProviderError {}
 
 async function look(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
@@ -169,7 +169,7 @@ async function look(context: JobContext<'assign'>, progress: Progress): Promise<
   const { observed } = reading;
   if (isThere(context, observed)) {
     reader.forget(input.address);
-    // A look that had to wait tells nothing of how long the action took.
+    // A delayed look says nothing about how long the action took.
     const isLate = Math.abs(lookedAt - (progress.dueAt ?? 0)) > LATE_MS;
     if (sentAt !== null && !isLate) reader.times.note((progress.lookedAt ?? sentAt) - sentAt, lookedAt - sentAt);
     return confirmed(context);
@@ -198,7 +198,7 @@ async function completionOf(context: JobContext<'assign'>, progress: Progress, p
   return state === 'completed' ? clock.now() : null;
 }
 
-/** After 3, 6, 12, 24 … looks: an address of a provider that shows no locks looks unlocked all the time while its action goes on. */
+/** After 3, 6, 12, 24 … looks: at a provider that shows no locks, an address looks unlocked all the time while its action goes on. */
 const asksForAction = (polls: number): boolean => Number.isInteger(Math.log2(polls / 3));
 
 const confirmed = ({ input }: JobContext<'assign'>): JobResult<'assign'> => done({ providerID: input.node.providerID });
@@ -206,7 +206,7 @@ const confirmed = ({ input }: JobContext<'assign'>): JobResult<'assign'> => done
 const isThere = ({ input }: JobContext<'assign'>, observed: ObservedAddress): boolean =>
   observed.providerID === input.node.providerID && !observed.locked;
 
-/** What was not sent waited for somebody's action, which may be one that we sent before. */
+/** An unsent call waited for another action on the address, which may be an earlier one of ours. */
 const timedOut = ({ input, settings }: JobContext<'assign'>, progress: Progress): ProviderError =>
   new ProviderError(
     progress.sentAt === null ? 'InProgress' : 'Unavailable',

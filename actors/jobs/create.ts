@@ -4,7 +4,7 @@ import { Fenced, ProviderError, Unreachable } from '../ports/errors.ts';
 import type { ListCall } from '../ports/provider.ts';
 import { again, done, type JobBody, type JobContext, passFence, read, write } from './job.ts';
 
-/** Of the family of which addresses are created. */
+/** A list of the family in which addresses are created. */
 const created = (context: Pick<JobContext<'create'>, 'owner'>): ListCall => ({ ...read(context, 'intend'), family: 4 });
 
 /** Lists the addresses that exist, then records them in the owner's status: after this, a lost answer can be looked up. */
@@ -18,7 +18,7 @@ export const intendCreate: JobBody<'intendCreate'> = async (context) => {
   return done(intent);
 };
 
-/** An address costs money, and could not be led to a node without the firewall that its class names. What Jobs do to a firewall nobody can look at.
+/** An address costs money, and could not be assigned to a node without the firewall that its class names. A firewall that Jobs manage cannot be checked.
  *  @throws ProviderError NotFound | Unsupported */
 export async function requireFirewall(context: JobContext<'intendCreate'>): Promise<void> {
   const { input, provider } = context;
@@ -31,7 +31,8 @@ export async function requireFirewall(context: JobContext<'intendCreate'>): Prom
   if (!found) throw new ProviderError('NotFound', `firewall "${firewall}" does not exist`, { conditionReason: 'FirewallNotFound' });
 }
 
-/** CreateRoutedIP, once, unless what exists is to be listed anew first. A run that may have sent it before does not send it again: a list is to tell what became of that. */
+/** CreateRoutedIP, once, unless existing addresses have to be listed again first. A run that may have sent it earlier does not send it again: a list has to show the
+ *  outcome. */
 export const create: JobBody<'create'> = async (context) => {
   if (context.rerun || context.progress !== null) {
     const { region } = context.input;
@@ -42,25 +43,25 @@ export const create: JobBody<'create'> = async (context) => {
   try {
     return done({ address: await context.provider.createRoutedIP(context.input.region, write(context, 'create')) });
   } catch (error) {
-    // Nothing was made: the next run need not look for it.
+    // Nothing was created: the next run need not look for it.
     const isKnown = error instanceof ProviderError ? !error.unknownOutcome : error instanceof Fenced || error instanceof Unreachable;
     if (isKnown) await context.keep(null).catch(() => undefined);
     throw error;
   }
 };
 
-/** A budget is of a minute. Whoever listed again after each wait for it would use up what was waited for. */
+/** How long a list stays valid, ms: a new one after each wait for the budget, which is per minute, would use up what was waited for. */
 const LIST_LASTS_MS = 60_000;
 
-/** While the call waited people may have made addresses, which would be taken for ours. */
+/** While the call waited, users may have created addresses, which would be taken for ours. */
 const isListOutOfDate = ({ input: { intent }, waited, clock }: JobContext<'create'>): boolean =>
   waited === true && clock.now() - intent.listedAt > LIST_LASTS_MS;
 
-/** How far a list may be behind what has been made, ms. */
+/** How far a list may lag behind what has been created, ms. */
 const LIST_LAG_MS = 10_000;
 
-/** Looks for the one address that is new since the intent. There is none, or there are several, only once the call can have no more effect and a list shows what it
- *  had: until then its own may still be missing among them. */
+/** Looks for the one address that is new since the intent. Finding none or several counts only once the call can no longer take effect and a list would show its effect:
+ *  until then its address may still be missing. */
 export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
   const { input, clock, settings } = context;
   const wait = context.progress === null ? restMs(input.inDoubtUntil, clock.now(), settings.callDeadlineMs) + LIST_LAG_MS : 0;
@@ -71,7 +72,7 @@ export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
   return fresh.length > 1 ? done({ found: 'several', addresses: fresh.map(({ address }) => address) }) : done({ found: 'none' });
 };
 
-/** Addresses of the region that appeared since the intent, that no other object names and that are attached to nothing: nobody else has had a use for them. */
+/** Addresses of the region that appeared since the intent, that no other object names and that are attached to nothing: they have no other use. */
 async function news(
   context: Pick<JobContext<'reconcileCreate'>, 'input' | 'provider' | 'owner' | 'named'>,
 ): Promise<readonly ObservedAddress[]> {

@@ -2,7 +2,7 @@ import type { ProviderID } from '../../machines/model/types.ts';
 import { ProviderError } from '../ports/errors.ts';
 import { again, done, type JobBody, type JobContext, read } from './job.ts';
 
-/** What earlier tries of the job were told. */
+/** What earlier tries of the job have learnt. */
 interface Progress {
   readonly told: readonly ProviderID[];
   readonly gone: readonly ProviderID[];
@@ -10,12 +10,12 @@ interface Progress {
 
 interface Answer {
   readonly providerID: ProviderID;
-  /** Null while the provider does not answer for its limit: then `waitMs` says how long. */
+  /** Null while the provider does not answer because of its limit: then `waitMs` says how long to wait. */
   readonly gone: boolean | null;
   readonly waitMs: number;
 }
 
-/** FindNode for each of the nodes, side by side. One of which the provider says nothing counts as there: unknown is not gone. */
+/** FindNode for each node, concurrently. A node that the provider says nothing about counts as present: unknown is not gone. */
 export const findNodes: JobBody<'findNodes'> = async (context) => {
   const { told, gone } = (context.progress as unknown as Progress | null) ?? { told: [], gone: [] };
   const open = context.input.nodes.filter(({ providerID }) => !told.includes(providerID));

@@ -5,7 +5,7 @@ import type { Purpose } from '../ports/provider.ts';
 import { again, done, type JobBody, pollStep, read } from './job.ts';
 
 interface Progress {
-  /** When the first look was made, or is to be made. */
+  /** When the first look was made, or will be made. */
   readonly startedAt: number;
   readonly polls: number;
 }
@@ -34,5 +34,5 @@ export const find: JobBody<'find'> = async (context) => {
   return again(pollStep(settings.pollSteps, polls), { startedAt, polls: polls + 1 });
 };
 
-/** Whoever lists addresses by the thousand is not to keep others from moving theirs: one that was never seen anywhere serves nobody yet. */
+/** A pool that lists addresses by the thousand must not delay the moves of others: an address that was never seen on a node serves no traffic yet. */
 const purposeOf = ({ holder, notBefore }: JobInput<'find'>): Purpose => (holder === null && notBefore === null ? 'verify' : 'failover');

@@ -9,7 +9,7 @@ import { again, done, type JobBody, type JobContext, pollStep, read, write } fro
 
 type FirewallJob = 'findFirewall' | 'openFirewall';
 
-/** So many addresses are read one by one; of more than that all are listed. */
+/** Up to this many addresses are read one by one; for more, all are listed. */
 const READ_SINGLY = 2;
 
 /** FindRoutedIPFirewall. @throws ProviderError NotFound */
@@ -18,24 +18,24 @@ export const findFirewall: JobBody<'findFirewall'> = async (context) => {
   return done({ ports, nodes, pending, ...(pendingOn && { pendingOn }), ...(failed && { failed }), freeRules });
 };
 
-/** Where an opening stands. */
+/** The progress of an opening. */
 interface Opening {
   readonly polls: number;
   readonly refused: FirewallRefused;
   /** Nodes whose machines do not exist any more. */
   readonly gone: readonly ProviderID[];
-  /** Some run of it came after one that was not heard of again. */
+  /** A run of it followed one whose outcome was lost. */
   readonly rerun?: boolean;
 }
 
-/** So many looks in quick succession show the changes of a provider that is well; whoever has to wait longer does not keep others from the firewall. */
+/** This many looks in quick succession suffice for a healthy provider; a longer wait must not keep others from the firewall. */
 const QUICK_LOOKS = 9;
 
 const NOTHING_REFUSED: FirewallRefused = { ports: [], nodes: [], why: '' };
 
-/** AddRoutedIPFirewallPort, AddRoutedIPFirewallNode for what is missing, then waits a moment for the changes to be applied where they are waited for. Ports before nodes: a node that comes
- *  in finds its ports open. What the provider does not take keeps nothing else out: one address's rule too many is no other address's trouble. A node whose
- *  machine is gone is left out: an address that leaves it, or one that is still to hear of it, keeps no other waiting. */
+/** AddRoutedIPFirewallPort, AddRoutedIPFirewallNode for what is missing, then waits briefly for the changes to be applied where they are waited for. Ports before nodes: a
+ *  node that is added finds its ports open. What the provider refuses keeps nothing else out: one address's rule too many must not affect other addresses. A node whose
+ *  machine is gone is left out: an address that leaves it, or has not learnt of it yet, delays no other. */
 export const openFirewall: JobBody<'openFirewall'> = async (context) => {
   const { input, provider } = context;
   const { polls, refused: tried, gone, rerun: wasRerun = false } = openingIn(context.progress);
@@ -66,14 +66,14 @@ export const openFirewall: JobBody<'openFirewall'> = async (context) => {
 const openingIn = (progress: Json): Opening =>
   typeof progress === 'object' && progress !== null ? (progress as unknown as Opening) : { polls: 0, refused: NOTHING_REFUSED, gone: [] };
 
-/** What was refused and is not there: an earlier try that was ended by something else may have added it. */
+/** What was refused and is still missing: an earlier try that was cut off by another error may have added it. */
 const absentOf = ({ ports, nodes, why }: FirewallRefused, present: FirewallFound): FirewallRefused => ({
   ports: ports.filter((port) => !present.ports.includes(port)),
   nodes: nodes.filter((node) => !present.nodes.includes(node)),
   why,
 });
 
-/** Adds all at once, or, when the provider does not take them, one by one: then those that it takes. */
+/** Adds all at once or, when the provider refuses that, one by one: then those that it accepts. */
 async function added<T>(
   items: readonly T[],
   add: (some: readonly T[]) => Promise<void>,
@@ -96,11 +96,11 @@ async function added<T>(
   return { refused, why };
 }
 
-/** Nodes on which something is to be open that can be. */
+/** Nodes with a claimed port that was not refused. */
 const nodesFor = ({ claims }: FirewallInput, refused: readonly string[]): readonly ProviderID[] =>
   [...new Set(claims.filter((claim) => !refused.includes(portText(claim))).map(({ node }) => node.providerID))].sort();
 
-/** The nodes whose machines are gone: the provider refuses all for one that it does not know. @throws ProviderError when it is for something else */
+/** The nodes whose machines are gone: the provider refuses the whole call for one that it does not know. @throws ProviderError when it refused for another reason */
 async function goneAmong(
   context: JobContext<'openFirewall'>,
   nodes: readonly ProviderID[],
@@ -111,16 +111,16 @@ async function goneAmong(
   const looked = await Promise.all(nodes.map((node) => context.provider.findNode(node, call))).catch(() => []);
   const gone = nodes.filter((_, index) => looked[index] === 'gone');
   if (gone.length > 0) return { gone };
-  // The firewall is there: what is not known is one of the nodes, whose machine may have just gone.
+  // The firewall exists: what is unknown is one of the nodes, whose machine may have just gone.
   throw error.kind === 'NotFound' ? new ProviderError('Unavailable', error.message, { cause: error }) : error;
 }
 
-/** DeleteRoutedIPFirewallPort, DeleteRoutedIPFirewallNode for what we added and nobody claims, once the addresses that left it are seen where they should be.
- *  The last rule stays: the provider wants one. */
+/** DeleteRoutedIPFirewallPort, DeleteRoutedIPFirewallNode for what we added and is no longer claimed, once the addresses that left it are seen where they should be. The
+ *  last rule stays: the provider requires one. */
 export const prune: JobBody<'prune'> = async (context) => {
   const { input, provider, rerun } = context;
   const firewall = await provider.findRoutedIPFirewall(input.firewall, read(context, 'firewall'));
-  // Somebody deleted it: nothing is left of what was added, and nobody is kept waiting for that.
+  // The firewall was deleted: nothing of what was added is left, and no actor is kept waiting for that.
   if (!firewall) return done({ owned: { ports: [], nodes: [] }, deferred: null });
   const ours = removable(input, firewall);
   const keepsOne = ours.ports.length > 0 && ours.ports.length === firewall.ports.length && firewall.otherRules === 0;
@@ -139,7 +139,7 @@ export const prune: JobBody<'prune'> = async (context) => {
   return done({ owned, deferred, freeRules: firewall.freeRules + ports.length, ...(rerun && { rerun }) });
 };
 
-/** What may be taken out of the firewall: of ours what nobody claims; of everything when it is for us alone. */
+/** What may be removed from the firewall: whatever is not claimed, and is ours unless the firewall is exclusive. */
 function removable({ claims, owned, exclusive }: FirewallInput, { ports, nodes }: FirewallFound): FirewallOwned {
   const claimedPorts = new Set(claims.map(portText));
   const claimedNodes = new Set(claims.map(({ node }) => node.providerID));

@@ -7,8 +7,8 @@ import { again, done, type JobBodies, type JobBody, type JobContext } from './jo
 import { asJson, progressOf } from './kubernetes-job.ts';
 import { addressJobs } from './kubernetes-job-addresses.ts';
 
-/** Jobs of a class assign addresses that are reserved in an IPGroup. The reservation is an object that names its owner: whoever goes on after a crash finds it by
- *  that, and asks for no other. What is about no group is done by Jobs alone. */
+/** Jobs of a class assign addresses that are reserved in an IPGroup. The reservation is an object that names its owner: after a crash it is found by that, and no other one
+ *  is requested. Requests without a group are done by Jobs alone. */
 
 type Body<N extends 'create' | 'reconcileCreate' | 'release' | 'publish'> = JobBody<N>;
 
@@ -33,7 +33,7 @@ const create: Body<'create'> = async (context) => {
   return done({ address });
 };
 
-/** Looks for what is reserved, not before the request can have no more effect; then for a Job, which a class without a group may have had. */
+/** Looks for a reservation once the request can no longer take effect; then for a Job, which a class without a group may have had. */
 const reconcileCreate: Body<'reconcileCreate'> = async (context) => {
   const { input, clock, settings } = context;
   if (input.offer === undefined) return byJob.reconcileCreate(context);
@@ -46,7 +46,7 @@ const reconcileCreate: Body<'reconcileCreate'> = async (context) => {
 
 const ownerOf = ({ namespace, name, uid }: RoutedIPSubject): ObjectRef => ({ kind: 'RoutedIP', namespace, name, uid });
 
-/** The Job undoes what it did for the address before anybody else can have it. Without means to free it it stays reserved, until an operator that has them finds
+/** The Job undoes what it did for the address before another owner can have it. Without means to free it, the address stays reserved until an operator that has them finds
  *  that its owner is gone. */
 const release: Body<'release'> = async (context) => {
   const { input, groups, fence } = context;

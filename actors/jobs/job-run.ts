@@ -2,7 +2,7 @@ import type { JobObserver, JobRun, Log, Observer } from '../ports/observers.ts';
 import type { ActiveJob } from '../ports/queues.ts';
 import type { Clock } from '../ports/records.ts';
 
-/** What was kept stays kept however the run ends, and comes along with its next run where it could not be stored. */
+/** Kept progress survives however the run ends; where it could not be stored, it is passed on with the next run. */
 export function keeping(active: ActiveJob): ActiveJob {
   let { progress } = active;
   return {
@@ -23,7 +23,7 @@ interface Observing {
   readonly observers?: readonly (Observer & Partial<JobObserver>)[];
 }
 
-/** Tells observers of a run of a job that has ended. `begun`: when it began, ms since the epoch and monotonic. */
+/** Reports a finished run of a job to the observers. `begun`: when it began, ms since the epoch and monotonic. */
 export function observe(
   { data, queuedAt, starts }: ActiveJob,
   outcome: JobRun['outcome'],

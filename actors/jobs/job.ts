@@ -8,26 +8,26 @@ import type { JobSettings } from '../ports/settings.ts';
 import type { GroupAddresses } from '../ports/vip.ts';
 import type { AddressReader } from './address-reader.ts';
 
-/** Of an assign, as long as too little is known of how long they take: about a quarter of the time so far. */
+/** Poll steps of an assign while too little is known of how long assigns take, ms: about a quarter of the time so far. */
 export const ASSIGN_STEPS: readonly number[] = [200, 250, 300, 300, 350, 400, 500, 600, 700, 900, 1100, 1400, 1700, 2000];
 
 export interface JobContext<N extends JobName> {
-  /** The command that is carried out: the same however often it is run. */
+  /** The command that is carried out: the same in every run. */
   readonly command: string;
   /** The term under which it was decided. */
   readonly term: number;
   readonly input: JobInput<N>;
   /** What the last try left, or this one has kept; null at first. */
   readonly progress: Json;
-  /** Before the first try: what was left by the command in whose place this one came. It may have waited for less than this one has to wait for. */
+  /** Before the first try: what was left by the command that this one replaces. That may have waited for less than this one has to wait for. */
   readonly former: Json;
-  /** An earlier run may have got anywhere before its process died. */
+  /** An earlier run may have got to any point before its process died. */
   readonly rerun: boolean;
   /** An earlier run of it has waited, for a limit or for the store; absent for no. */
   readonly waited?: boolean;
   /** The store is away: the provider is asked before an address is sent elsewhere, and nothing is deleted. */
   readonly careful: boolean;
-  /** How much longer others may send what was decided before, ms: until then nothing that is in doubt is sent. 0 where nothing is, or nobody may. */
+  /** How much longer others may send what was decided before, ms: until then nothing in doubt is sent. 0 where nothing is in doubt, or no one else may send. */
   readonly unsettledMs: number;
   /** Stores progress durably before anything else happens. */
   readonly keep: (progress: Json) => Promise<void>;
@@ -39,14 +39,15 @@ export interface JobContext<N extends JobName> {
   readonly fence: Fence;
   /** The object for which the job runs; null when it is for many. */
   readonly owner: CallOwner | null;
-  /** Those for whose objects it runs; empty or absent for none. */
+  /** The namespaces of the objects for which it runs; empty or absent for none. */
   readonly namespaces?: readonly string[];
   readonly prepaid?: Prepaid;
-  /** Addresses that other objects list, ask for or have got, as they are now; none, when absent. @throws ProviderError InProgress while one is being made for another object */
+  /** Addresses that other objects list, request or have been assigned, as of now; none, when absent. @throws ProviderError InProgress while one is being created for
+   *  another object */
   readonly named?: () => Promise<ReadonlySet<string>>;
-  /** The object that may have the address `given` taken off a node to make room for `wanted`; null when somebody wants the one, or the object not the other. Null, when absent. */
+  /** The object for which `given` may be taken off a node to make room for `wanted`; null when `given` is wanted, or the object no longer wants `wanted`. Null, when absent. */
   readonly makesRoom?: (wanted: Address, given: Address) => Promise<ObjectRef | null>;
-  /** Whether the class of a RoutedIP that is deleted says by now that this address of it stays; no, when absent. */
+  /** Whether the class of a deleted RoutedIP says by now that this address of it stays; no, when absent. */
   readonly retains?: (address: Address) => boolean;
   readonly clock: Clock;
   readonly settings: JobSettings;
@@ -58,7 +59,7 @@ export interface Again {
   readonly kind: 'again';
   readonly afterMs: number;
   readonly progress: Json;
-  /** What people are to know that it waits for, from now on; null for nothing any more, absent while that is as it was. */
+  /** What it waits for from now on, for users; null for nothing any more, absent while unchanged. */
   readonly waits?: Finding | null;
 }
 
@@ -87,7 +88,7 @@ export const read = ({ owner, namespaces, prepaid }: Omit<Caller, 'fence'>, purp
 /** A call for `purpose` that changes something: fenced. */
 export const write = (caller: Caller, purpose: Purpose): Call => ({ ...read(caller, purpose), fence: caller.fence });
 
-/** Before a call that changes something and whose port takes no fence: what was decided under a former term, or is not waited for any more, is not done. @throws Fenced | Unreachable */
+/** Call it before a change through a port that takes no fence: it stops what was decided under a former term, or is no longer waited for. @throws Fenced | Unreachable */
 export const passFence = async ({ fence }: Pick<Caller, 'fence'>): Promise<void> => {
   await fence.read();
   fence.assertFresh();

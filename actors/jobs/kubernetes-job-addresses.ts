@@ -20,14 +20,14 @@ import { creationJobs } from './kubernetes-job-create.ts';
 import { addressRequest } from './kubernetes-job-request.ts';
 import { unlessRetained } from './release.ts';
 
-/** Who holds the address, as a Job found; undefined when it says nothing of it, or cannot: then the template does not find. @throws ProviderError */
+/** The holder of the address as found by a Job; undefined when it says nothing about that, or its template cannot find. @throws ProviderError */
 function holderFound(request: JobRequest, ended: Ended): ProviderID | null | undefined {
   if (ended.kind === 'succeeded') return holderSaid(request, ended.message);
   if (isUnable(ended)) return undefined;
   throw failureOfJob(request, ended);
 }
 
-/** It is compared, kept and shown; empty for none. */
+/** It is compared, stored and shown; empty for none. */
 const PROVIDER_ID = /^[\x21-\x7e]{0,512}$/;
 
 function holderSaid(request: JobRequest, { address, providerID }: JobMessage): ProviderID | null | undefined {
@@ -40,7 +40,7 @@ function holderSaid(request: JobRequest, { address, providerID }: JobMessage): P
   return address === undefined && providerID === undefined ? undefined : null;
 }
 
-/** Waits once for `waitMs` under that name, before anything is asked. */
+/** Waits once for `waitMs` under that name, before any request. */
 function wait(
   context: JobContext<'find' | 'assign'>,
   name: string,
@@ -53,8 +53,8 @@ function wait(
 
 type JobProgressJson = ReturnType<typeof asJson>;
 
-/** A Job says where the address is. One of a template that does not find says nothing. What was last confirmed does not stand then: the machine may have been
- *  restarted without the address. So it is on no node that anybody knows, and is assigned once more, whoever had it. */
+/** A Job reports where the address is; a template without `find` reports nothing. What was last confirmed does not count then: the machine may have been restarted without
+ *  the address. So the address is on no known node, and is assigned once more, whichever node had it. */
 const find: JobBody<'find'> = async (context) => {
   const { input, clock, settings } = context;
   const waits = wait(context, 'doubt', restMs(input.notBefore, clock.now(), settings.callDeadlineMs));
@@ -72,11 +72,10 @@ const find: JobBody<'find'> = async (context) => {
   });
 };
 
-/** A Job assigns the address, and its success is the confirmation. What an earlier one may have done is found out first, and where the address is while the
- *  store is away. */
+/** A Job assigns the address, and its success is the confirmation. What an earlier one may have done is found out first and, while the store is away, where the address is. */
 const assign: JobBody<'assign'> = async (context) => {
   const { input } = context;
-  // The same decision has the same Job, whichever command carries it out: what became of one that was cut off, its Job tells.
+  // The same decision has the same Job, whichever command carries it out: the Job shows the outcome of a run that was cut off.
   const attempt = String(input.subject?.attempt ?? 1);
   const request = addressRequest(context, 'assign', { address: input.address, node: input.node, attempt });
   const found = await findsFirst(context, request);
@@ -92,15 +91,15 @@ const assign: JobBody<'assign'> = async (context) => {
 
 const slotsOf = (context: JobContext<'assign'>): JobProgress['slots'] => progressOf(context).slots;
 
-/** An earlier Job may have done anything, or have been created without anybody's hearing of it. */
+/** An earlier Job may have done anything, or may have been created with the answer lost. */
 const isInDoubt = (context: JobContext<'assign'>): boolean =>
   context.input.inDoubtUntil !== null || slotsOf(context).assign?.unheard === true;
 
-/** Null when the Job of the request may be created, or is there. */
+/** Null when the Job of the request may be created, or exists. */
 async function findsFirst(context: JobContext<'assign'>, request: JobRequest): Promise<JobResult<'assign'> | null> {
   if (context.rerun && !slotsOf(context).assign?.job) await context.keep(only(context, 'assign', { unheard: true }));
   const { assign: slot, verify: look } = slotsOf(context);
-  // A look that has begun is heard to its end.
+  // A look that has begun is completed.
   const isAsked = context.careful || context.input.looksFirst || isInDoubt(context) || look !== undefined;
   if (!isAsked || slot?.job) return null;
   const there = await driverOf(context).look(request);
@@ -109,7 +108,7 @@ async function findsFirst(context: JobContext<'assign'>, request: JobRequest): P
   return null;
 }
 
-/** Null once it is known that nothing of an earlier try can be in the way of this one, and nobody else has moved the address. */
+/** Null once it is known that no earlier try can interfere with this one, and that the address was not moved by others. */
 async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'> | null> {
   const { input, clock, settings } = context;
   const waits = wait(context, 'doubt', restMs(input.inDoubtUntil, clock.now(), settings.callDeadlineMs));
@@ -117,7 +116,7 @@ async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'
   const request = addressRequest(context, 'find', { address: input.address });
   const followed = await follow(context, request, 'verify');
   if (followed.kind === 'again') return followed;
-  // A template that cannot find is asked to assign: what an earlier Job did has ended, or there would be no other one.
+  // A template without `find` goes on to assign: what an earlier Job did has ended, or no other one could exist.
   const said = found(context, request, followed.ended);
   if (said === input.node.providerID) return done({ providerID: said });
   if (said && said !== input.holder) {
@@ -126,7 +125,7 @@ async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'
   return null;
 }
 
-/** A look that failed changes nothing, so that only what was in doubt before is. @throws ProviderError */
+/** A failed look changes nothing: only what was in doubt before still is. @throws ProviderError */
 function found(context: JobContext<'assign'>, request: JobRequest, ended: Ended): ProviderID | null | undefined {
   try {
     return holderFound(request, ended);
@@ -137,24 +136,24 @@ function found(context: JobContext<'assign'>, request: JobRequest, ended: Ended)
   }
 }
 
-/** A Job that is there is followed to its end: what it has undone nobody does again. */
+/** An existing Job is followed to its end: what it has undone is not undone again. */
 const release: JobBody<'release'> = (context) =>
   unlessRetained(context, async (guarded) => {
     const request = addressRequest(guarded, 'delete', { address: guarded.input.address });
     const followed = await follow(guarded, request, 'delete');
     if (followed.kind === 'again') return followed;
     if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
-    // Until then the Job that made it may be all that tells of it.
+    // Until then the Job that created the address may be the only evidence of it.
     await unhindered(driverOf(guarded).conclude(request.subject, guarded.input.address));
     return done({ deleted: true });
   });
 
-/** What the Jobs of a class do in the place of the verbs of a provider that are about addresses. */
+/** What the Jobs of a class do in place of a provider's verbs for addresses. */
 export const addressJobs: Partial<JobBodies> = {
   find,
   assign,
   release,
   ...creationJobs,
-  // Nobody can list: each address is to look for itself.
+  // Jobs cannot list: each address has to look for itself.
   verifyAll: async () => done({ addresses: [] }),
 };

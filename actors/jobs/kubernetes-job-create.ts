@@ -21,9 +21,9 @@ import {
 } from './kubernetes-job.ts';
 import { addressRequest } from './kubernetes-job-request.ts';
 
-/** A Job that creates stays until what it did stands in a status or nothing was done: that there is none means that nothing was made. */
+/** A Job that creates is kept until its result is in a status or nothing was done: no Job means that nothing was created. */
 
-/** Nobody can list what exists. The intent is recorded all the same: its time names the Job, so that whoever goes on finds the same one. */
+/** Existing addresses cannot be listed. The intent is recorded all the same: its time names the Job, so that any process finds the same one. */
 const intendCreate: JobBody<'intendCreate'> = async (context) => {
   const { input, writer, clock, term } = context;
   await requireFirewall(context);
@@ -33,11 +33,11 @@ const intendCreate: JobBody<'intendCreate'> = async (context) => {
   return done(intent);
 };
 
-/** One intent has one Job, on whatever process and after whatever loss. A status keeps whole seconds. */
+/** One intent has one Job, in any process and after any loss. A status keeps whole seconds. */
 const requestOf = (context: JobContext<'create'> | JobContext<'reconcileCreate'>): JobRequest =>
   addressRequest(context, 'create', { attempt: String(Math.floor(context.input.intent.listedAt / 1000)) });
 
-/** A Job makes one address and says which. What became of one that was cut off is for `reconcileCreate` to find out. */
+/** A Job creates one address and reports which. The outcome of one that was cut off is left to `reconcileCreate`. */
 const create: JobBody<'create'> = async (context) => {
   const request = requestOf(context);
   const followed = await look(context, request, 'create');
@@ -54,15 +54,15 @@ async function clear(context: JobContext<'create'> | JobContext<'reconcileCreate
   await unhindered(driverOf(context).clear(job));
 }
 
-/** The address; or why there is none, with an unknown outcome when one may have been made all the same. */
+/** The address; or why there is none, with an unknown outcome when one may have been created all the same. */
 function outcomeOf(request: JobRequest, ended: Ended): Address | ProviderError {
   if (ended.kind !== 'succeeded') return failureOfJob(request, ended);
   const told = ended.message.address ?? '';
   return parseAddress(told) ?? contradiction(request, told === '' ? 'does not say which address it made' : `"${told}" is no address`);
 }
 
-/** Looks at the Job of the intent, and when that does not tell, asks by a Job what was made for the RoutedIP: `find` without an address. Never makes another
- *  address before it is known that there is none. A person is needed only where the template says that it cannot tell. */
+/** Checks the Job of the intent and, when that is inconclusive, runs a Job to find out what was created for the RoutedIP: `find` without an address. Never creates another
+ *  address before it is known that there is none. A user is needed only where the template says that it cannot tell. */
 const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
   const request = requestOf(context);
   const state = await driverOf(context).look(request);
@@ -73,7 +73,7 @@ const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
   return outcome.unknownOutcome ? await ask(context, state.job, outcome) : await none(context, state.job);
 };
 
-/** A process that is gone by now may have asked for the Job just before. */
+/** A process that is gone by now may have requested the Job just before. */
 function absent(context: JobContext<'reconcileCreate'>): JobResult<'reconcileCreate'> {
   const { input, clock, settings } = context;
   const progress = progressOf(context);
@@ -81,7 +81,7 @@ function absent(context: JobContext<'reconcileCreate'>): JobResult<'reconcileCre
   return waitMs > 0 ? again(waitMs, asJson({ ...progress, waited: ['doubt'] })) : done({ found: 'none' });
 }
 
-/** Nothing was made: neither is the Job needed as a proof of it. */
+/** Nothing was created, and the Job is not needed as evidence of that. */
 async function none(context: JobContext<'reconcileCreate'>, job: string): Promise<JobResult<'reconcileCreate'>> {
   await clear(context, job);
   return done({ found: 'none' });
@@ -102,7 +102,7 @@ async function ask(context: JobContext<'reconcileCreate'>, job: string, outcome:
   throw new ProviderError('Conflict', text, { unknownOutcome: true, conditionReason: 'RoutedIPJobFailed', cause: outcome });
 }
 
-/** Where a RoutedIP is bound to the address; its spec is never written. */
+/** Binds the RoutedIP to the address in its status; its spec is never written. */
 const publish: JobBody<'publish'> = async (context) => {
   const { input, writer } = context;
   await passFence(context);

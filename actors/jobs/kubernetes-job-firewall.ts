@@ -8,7 +8,7 @@ import { done, type JobBodies, type JobBody } from './job.ts';
 import { failureOfJob, follow, progressOf } from './kubernetes-job.ts';
 import { firewallRequest, instanceOf } from './kubernetes-job-request.ts';
 
-/** Nobody can look: what is open is not known, and all that is claimed is to be opened. */
+/** The firewall cannot be read: what is open is unknown, and everything claimed has to be opened. */
 const findFirewall: JobBody<'findFirewall'> = async () => done({ ports: [], nodes: [], pending: false });
 
 /** A Job opens what is claimed and closes nothing. */
@@ -22,10 +22,10 @@ const openFirewall: JobBody<'openFirewall'> = async (context) => {
   return done({ owned: { ports: union(input.owned.ports, wanted.ports), nodes: union(input.owned.nodes, wanted.nodes) }, deferred: null });
 };
 
-/** A Job closes what nobody claims of what was opened for us. Where an API tells where addresses are, it is asked before. */
+/** A Job closes what was opened for us and is no longer claimed. Where an API can locate addresses, it is queried first. */
 const prune: JobBody<'prune'> = async (context) => {
   const { input } = context;
-  // The success of a Job that assigned is its confirmation; an API is asked again.
+  // The success of a Job that assigned is its confirmation; an API is queried again.
   if (progressOf(context).slots.prune === undefined && !context.provider.jobs?.addresses) await confirmHolders(context);
   const request = firewallRequest(context, 'prune', mapOf(input, false));
   const followed = await follow(context, request, 'prune');
@@ -46,7 +46,7 @@ const wantedOf = ({ claims }: FirewallInput): FirewallOwned => ({
 
 const union = <T extends string>(a: readonly T[], b: readonly T[]): readonly T[] => [...new Set([...a, ...b])].sort();
 
-/** Everything that is to be open, for all that share the firewall, and what was opened for them before. */
+/** Everything that has to be open, for all that share the firewall, and what was opened for them earlier. */
 function mapOf(input: FirewallInput, addOnly: boolean): JobRequest['request'] {
   const nodesOf = new Map<string, Map<string, NodeRef>>();
   for (const claim of input.claims) {
@@ -78,5 +78,5 @@ const portJson = ({ port, protocol, sources }: Port, nodes: readonly Json[]): Js
   nodes,
 });
 
-/** What the Jobs of a class do in the place of the verbs of a provider that are about firewalls. */
+/** What the Jobs of a class do in place of a provider's verbs for firewalls. */
 export const firewallJobs: Partial<JobBodies> = { findFirewall, openFirewall, prune };

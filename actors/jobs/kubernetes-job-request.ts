@@ -4,7 +4,7 @@ import { ProviderError } from '../ports/errors.ts';
 import type { JobAction, JobRequest } from '../ports/job-driver.ts';
 import type { JobContext } from './job.ts';
 
-/** The contract's variables; those that a request says nothing of are empty. */
+/** The contract's variables; those that a request does not set are empty. */
 type Env = Record<
   | `ROUTEDIP_${'NAMESPACE' | 'NAME' | 'UID' | 'ADDRESS' | 'REGION' | 'RECLAIM_POLICY'}`
   | `ROUTEDIP_${'' | 'PREVIOUS_'}NODE${'' | '_PROVIDER_ID' | '_INSTANCE_ID'}`
@@ -12,15 +12,15 @@ type Env = Record<
   string
 >;
 
-/** What a chart may say of a try besides. */
+/** What a chart may add about a try. */
 interface Counted {
-  /** Which try it is of those in a row, from 1. */
+  /** The number of this try in a row of tries, from 1. */
   readonly attempt?: number;
 }
 
 type About = Pick<JobContext<'find' | 'assign' | 'create' | 'release'>, 'input' | 'command'>;
 
-/** As a cloud names the machine: `123` of `digitalocean://123`, `i-0abc` of `aws:///us-east-1a/i-0abc`. */
+/** The machine's name in the cloud: `123` of `digitalocean://123`, `i-0abc` of `aws:///us-east-1a/i-0abc`. */
 export const instanceOf = (providerID: ProviderID): string => providerID.slice(providerID.lastIndexOf('/') + 1);
 
 const nodeEnv = <P extends '' | 'PREVIOUS_'>(prefix: P, node: NodeRef | null) =>
@@ -30,7 +30,7 @@ const nodeEnv = <P extends '' | 'PREVIOUS_'>(prefix: P, node: NodeRef | null) =>
     [`ROUTEDIP_${prefix}NODE_INSTANCE_ID`]: node ? instanceOf(node.providerID) : '',
   }) as Pick<Env, `ROUTEDIP_${P}NODE${'' | '_PROVIDER_ID' | '_INSTANCE_ID'}`>;
 
-/** What is asked of a Job of `updateRoutedIP`. @throws ProviderError when nobody says for whom it is */
+/** The request for a Job of `updateRoutedIP`. @throws ProviderError when the input has no subject */
 export function addressRequest(
   { input, command }: About,
   action: JobAction,
@@ -61,7 +61,7 @@ export function addressRequest(
   return { purpose: 'updateRoutedIP', action, subject: uid, routedIP: { namespace, name, uid }, env, request: null, epoch, attempt };
 }
 
-/** What is asked of a Job of `updateFirewall`, which works for all that share the firewall. */
+/** The request for a Job of `updateFirewall`, which works for all that share the firewall. */
 export function firewallRequest(
   { input, command }: Pick<JobContext<'openFirewall' | 'prune'>, 'input' | 'command'>,
   action: 'open' | 'prune',

@@ -10,29 +10,29 @@ export type Ended = Exclude<JobState, { readonly kind: 'running' | 'busy' }>;
 
 export type Followed = { readonly kind: 'ended'; readonly ended: Ended } | Again;
 
-/** How a job stands with one Job that it runs. */
+/** The state of one Job that a job runs. */
 interface Slot {
   readonly job: string | null;
   readonly ended: Ended | null;
-  /** Since when another Job is in the way, ms since the epoch. */
+  /** Since when another Job has been in the way, ms since the epoch. */
   readonly busySince: number | null;
-  /** It may have been created, and no answer was heard. */
+  /** It may have been created, but no answer was received. */
   readonly unheard?: true;
 }
 
-/** What a job by Jobs keeps. What a former command left tells which Job to go on with. */
+/** The progress of a job that runs Jobs. The progress of a former command tells which Job to go on with. */
 export interface JobProgress {
   readonly command: string;
   readonly slots: Readonly<Record<string, Slot>>;
   /** Waits that are over. */
   readonly waited: readonly string[];
-  /** What people were told last that it waits for; null or absent for nothing. */
+  /** What it was last reported to wait for; null or absent for nothing. */
   readonly waits?: Finding | null;
 }
 
-/** How often a Job is looked at, ms: many look at one list. */
+/** How often a Job is checked, ms: the checks share one list. */
 const LOOK_MS = 500;
-/** So long another Job may be in the way before people hear of it, ms: longer than Jobs may run unless their template says so. */
+/** How long another Job may be in the way before users are notified, ms: longer than Jobs may run unless their template allows it. */
 const LONGEST_BUSY_MS = 420_000;
 
 const NO_SLOT: Slot = { job: null, ended: null, busySince: null };
@@ -42,11 +42,11 @@ export const driverOf = ({ provider }: Pick<JobContext<JobName>, 'provider'>): J
   return provider.jobs;
 };
 
-/** What Jobs do that is asked for again as it was: of their end nobody may have heard. What others did for a former command may be void by now, or may have been
- *  another thing than is asked for now. */
+/** Actions that a new command requests again unchanged: the end of their Jobs may not have been received. What other Jobs did for a former command may be void by now, or
+ *  may differ from what is requested now. */
 const ASKED_AGAIN: ReadonlySet<string> = new Set<JobRequest['action']>(['assign', 'delete']);
 
-/** What was kept, by this command or by the one that it takes the place of. */
+/** What was kept by this command, or by the one that it replaces. */
 export const progressOf = ({ progress, former, command }: Pick<JobContext<JobName>, 'progress' | 'former' | 'command'>): JobProgress => {
   const kept = ((progress ?? former) as unknown as JobProgress | null) ?? { command, slots: {}, waited: [] };
   if (kept.command === command) return kept;
@@ -56,15 +56,15 @@ export const progressOf = ({ progress, former, command }: Pick<JobContext<JobNam
 
 export const asJson = (progress: JobProgress): Json => progress as unknown as Json;
 
-/** Follows the Job of `request` to its end: creates it, or goes on with the one that `slot` names. Its end is kept before the Job is cleared, so that it
- *  is known whatever happens then. @throws ProviderError | Fenced | Unreachable */
+/** Follows the Job of `request` to its end: creates it, or goes on with the one that `slot` names. Its end is kept before the Job is cleared, so that it is known whatever
+ *  happens then. @throws ProviderError | Fenced | Unreachable */
 export async function follow(context: JobContext<JobName>, request: JobRequest, slot: string): Promise<Followed> {
   const followed = await look(context, request, slot);
   if (followed.kind === 'ended') await tidy(context, followed.ended);
   return followed;
 }
 
-/** The same, and the Job stays: it is cleared once what it did is known elsewhere. */
+/** The same, but the Job stays: it is cleared once its result is known elsewhere. */
 export async function look(context: JobContext<JobName>, request: JobRequest, slot: string): Promise<Followed> {
   const progress = progressOf(context);
   const before = progress.slots[slot] ?? NO_SLOT;
@@ -87,13 +87,13 @@ export async function look(context: JobContext<JobName>, request: JobRequest, sl
     case 'succeeded':
     case 'failed':
     case 'vanished':
-      // A refusal of credentials may be put down to former ones: then the job runs once more, with a Job of its own.
+      // Refused credentials may be attributed to former ones: then the job runs once more, with a Job of its own.
       await context.keep(isRefusal(state) ? kept({ job: null }) : kept({ job: state.job, ended: state }));
       return { kind: 'ended', ended: state };
   }
 }
 
-/** A Job that assigns and whose creation was not answered is kept in mind. @throws ProviderError | Fenced | Unreachable */
+/** Keeps a note of an assign Job whose creation was not answered. @throws ProviderError | Fenced | Unreachable */
 async function run(context: JobContext<JobName>, request: JobRequest, slot: string): Promise<JobState> {
   const { fence } = context;
   let isSent = false;
@@ -104,18 +104,18 @@ async function run(context: JobContext<JobName>, request: JobRequest, slot: stri
   try {
     return await driverOf(context).run(request, progressOf(context).slots[slot]?.job ?? null, { ...fence, assertFresh });
   } catch (error) {
-    // Where it cannot be kept it comes along with the job's next run, or that is one of a run that was cut off.
+    // If it cannot be kept, the next run of the job receives it, or counts as one after a run that was cut off.
     if (isSent && request.action === 'assign' && error instanceof Unreachable)
       await context.keep(only(context, slot, { unheard: true })).catch(() => undefined);
     throw error;
   }
 }
 
-/** What is kept once the Job of the slot is there, or may be: what was found out before says nothing of what that does. */
+/** What is kept once the Job of the slot exists, or may exist: earlier findings say nothing about what that Job does. */
 export const only = (context: JobContext<JobName>, slot: string, change: Partial<Slot>): Json =>
   asJson({ ...progressOf(context), slots: { [slot]: { ...NO_SLOT, ...change } } });
 
-/** The Job is looked at again. Why it does not begin is told when that is another thing than before. */
+/** The Job is checked again. Why it does not begin is reported when that has changed. */
 export function awaits(
   { purpose, action }: JobRequest,
   state: Extract<JobState, { kind: 'running' | 'busy' }>,
@@ -131,15 +131,14 @@ export function awaits(
 
 const isRefusal = (state: Ended): boolean => state.kind === 'failed' && state.exitCode === EXITS.credentials;
 
-/** The Job goes, unless another command has come in the place of this one: that may have to hear of it. What is left behind goes before the next Job is created.
- *  @throws Fenced */
+/** Deletes the Job, unless another command has replaced this one and may still need it. What is left behind is deleted before the next Job is created. @throws Fenced */
 async function tidy(context: JobContext<JobName>, { kind, job }: Ended): Promise<void> {
   if (kind === 'vanished') return;
   await context.fence.read();
   await unhindered(driverOf(context).clear(job));
 }
 
-/** What is only tidied up may wait: it is tried again, or goes by itself. */
+/** Cleanup may fail: it is retried, or its target goes by itself. */
 export const unhindered = async (tidying: Promise<void>): Promise<void> => {
   try {
     await tidying;
@@ -162,13 +161,13 @@ const kindOf = (exitCode: number | null): ErrorKind => {
   return exitCode === EXITS.credentials ? 'Unauthorized' : 'Unavailable';
 };
 
-/** The template cannot do what it was asked, and says so. */
+/** The template reports that it cannot do what was requested. */
 export const isUnable = (ended: Ended): boolean => ended.kind === 'failed' && ended.exitCode === EXITS.invalid;
 
 const reasonOf = ({ purpose }: Pick<JobRequest, 'purpose'>): JobFailure['reason'] =>
   purpose === 'updateRoutedIP' ? 'RoutedIPJobFailed' : 'FirewallJobFailed';
 
-/** The failure of a Job that did not do what it was asked. What it may have done before it was killed or deleted is unknown. */
+/** The failure of a Job that did not do what was requested. What it may have done before it was killed or deleted is unknown. */
 export function failureOfJob(request: JobRequest, ended: Exclude<Ended, { readonly kind: 'succeeded' }>): ProviderError {
   const about = `${request.purpose} (${request.action})`;
   const conditionReason = reasonOf(request);
@@ -180,7 +179,7 @@ export function failureOfJob(request: JobRequest, ended: Exclude<Ended, { readon
   return new ProviderError(kindOf(ended.exitCode), `${about}: ${ended.text}`, { unknownOutcome, conditionReason });
 }
 
-/** The failure of a Job that says it succeeded, and says something that is not so. */
+/** The failure of a Job that reports success together with an invalid result. */
 export const contradiction = (request: JobRequest, text: string): ProviderError =>
   new ProviderError('Unavailable', `${request.purpose} (${request.action}): the Job ended with exit code 0, but ${text}`, {
     unknownOutcome: true,

@@ -8,7 +8,7 @@ export interface MigrationJobContext<N extends MigrationJobName> {
   readonly fence: Fence;
 }
 
-/** One try. Throws ProviderError, whose message is what `status.message` says, Fenced or Unreachable. */
+/** One try. Throws ProviderError, whose message becomes `status.message`, Fenced or Unreachable. */
 export type MigrationJobBody<N extends MigrationJobName> = (
   context: MigrationJobContext<N>,
 ) => Promise<{ readonly kind: 'done'; readonly output: MigrationJobOutput<N> }>;

@@ -19,7 +19,7 @@ import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from 
 import { done } from './job.ts';
 import type { MigrationJobBodies, MigrationJobBody, MigrationJobContext } from './migration-job.ts';
 
-/** What fails in `act` is said in the words of the allocator that VirtualIPs come from: `<what>: <why>`. */
+/** Rewords errors of `act` like the allocator that VirtualIPs come from: `<what>: <why>`. */
 async function saying<T>(what: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -69,10 +69,10 @@ const isLoadBalancer = ({ spec }: LiveService): boolean => spec.type === 'LoadBa
 const hasIngress = ({ ingress }: LiveService, address: string): boolean => ingress.some(({ ip }) => ip === address);
 const asksFor = ({ spec }: LiveService, address: string): boolean => spec.loadBalancerIP === address;
 
-/** Its migration has begun, or is over: whoever asks for an earlier step goes by a record of before, and does nothing of it. */
+/** Its migration has begun, or is over: a request for an earlier step is based on an outdated record, and nothing of that step is done. */
 const hasBegun = (vip: LiveVirtualIP): boolean => isBegun(vip.status) || isOver(vip);
 
-/** Holds first, so that nothing is reserved for one that goes; then adopts what is its own, or creates. */
+/** Adds the finalizer first, so that nothing is reserved for a VirtualIP that goes; then adopts its own IP, or creates one. */
 const reserveVirtualIP: MigrationJobBody<'reserveVirtualIP'> = async ({ input, writer, fence }) => {
   const vip = await virtualIPOf(writer, input.vip);
   const { ip: address, gsm, keepalivedGroup } = vip.status;
@@ -97,7 +97,7 @@ async function reserved(vip: ObjectRef, requested: string, writer: MigrationWrit
   throw new ProviderError('Conflict', 'no IP could be allocated');
 }
 
-/** False when somebody else was faster; what an earlier try of this one has done, unheard, is its own. */
+/** False when another owner was faster; an IP from an earlier try whose outcome was lost is its own. */
 async function isReserved(writer: MigrationWriter, { address, gsm }: Candidate, vip: ObjectRef, fence: Fence): Promise<boolean> {
   try {
     await writer.reserve(address, gsm, vip, fence);
@@ -119,7 +119,7 @@ const exposeService: MigrationJobBody<'exposeService'> = async ({ input, writer,
   return done({ service: name, clone });
 };
 
-/** The copy stands, and is like the Service. Holds before it creates: what was created is always found again. */
+/** Ensures a copy that matches the Service. Adds the finalizer before it creates: what was created is always found again. */
 async function cloned(
   writer: MigrationWriter,
   live: LiveVirtualIP,
@@ -141,7 +141,7 @@ async function cloned(
 
 type Step = 'claimService' | 'reassociateIP' | 'handOverIP' | 'convertService' | 'assignIngress';
 
-/** A step of a migration that cannot be done leaves the Service to the copy for as long: that stands then, whoever has deleted it. What hinders the step is told. */
+/** While a migration step fails, the copy serves the Service: it is created again if it was deleted. The error of the step is rethrown. */
 const orServed =
   <N extends Step>(step: MigrationJobBody<N>): MigrationJobBody<N> =>
   async (context) => {
@@ -153,7 +153,7 @@ const orServed =
     }
   };
 
-/** One whose migration is over: whoever asks goes by a record of before, and nothing of the step is done again. The Service may have become anything since. */
+/** When the migration is over, the request is based on an outdated record, and nothing of the step is done again: the Service may have changed in any way since. */
 const unlessOver =
   <N extends Step>(step: MigrationJobBody<N>, output: MigrationJobOutput<N>): MigrationJobBody<N> =>
   async (context) => {
@@ -165,7 +165,7 @@ const unlessRefused = (error: unknown): void => {
   if (!(error instanceof ProviderError)) throw error;
 };
 
-/** Only while the address is the VirtualIP's or the Service's: somebody else may have it by now. */
+/** Only while the address is the VirtualIP's or the Service's: it may have another owner by now. */
 async function servedByClone({ input, writer, fence }: MigrationJobContext<Step>): Promise<void> {
   const { vip, address } = input;
   const place = { namespace: vip.namespace, name: input.service };
@@ -175,12 +175,12 @@ async function servedByClone({ input, writer, fence }: MigrationJobContext<Step>
     await cloned(writer, live, service, { name: cloneOfVirtualIP(live), address }, fence);
 }
 
-/** Marks the Service, then writes the stage: that write is refused when the annotation was taken off after it was looked for, and from then on admission does
- *  not let it be. Of two VirtualIPs the Service bears the name of one. */
+/** Marks the Service, then writes the stage: that write is refused if the annotation was removed after it was checked, and from then on admission does not allow its
+ *  removal. Of two VirtualIPs only one is named on the Service. */
 const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, fence }) => {
   const { vip, service: name, address: ip } = input;
   const live = await virtualIPOf(writer, vip);
-  // Whoever has claimed it was not heard. The Service may be of any type by now: it gets no address but this one.
+  // An earlier run claimed it, but its outcome was lost. The Service may be of any type by now: it gets no address but this one.
   if (live.status.service === name && hasBegun(live)) return done<ClaimedService>({ kind: 'claimed' });
   if (!live.asked) {
     await unclaimed(writer, vip, name, fence);
@@ -188,7 +188,7 @@ const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, f
   }
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
   const isOurs = isClaimedBy(service, vip);
-  // One that bears the mark gets no other address, whatever type it has become since: waiting for each other would be for ever.
+  // A marked Service gets no other address, whatever type it has become since: otherwise both would wait for each other forever.
   const isServed = (isLoadBalancer(service) && !isOurs) || service.ingress.length > 0;
   if (isServed || (await hasOther(writer, service, ip))) return done<ClaimedService>({ kind: 'loadBalancer' });
   const others = isOurs ? [] : await othersOf(writer, name, vip);
@@ -199,39 +199,39 @@ const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, f
   return done<ClaimedService>({ kind: 'claimed' });
 };
 
-/** Another IP is reserved for the Service: a VirtualIP that is gone left it one, say, which is to be freed. */
+/** Another IP is reserved for the Service, for example one left by a VirtualIP that is gone, still to be freed. */
 const hasOther = async (writer: MigrationWriter, service: Place, address: string): Promise<boolean> =>
   (await writer.ips()).some((ip) => ip.address !== parseAddress(address) && isOfService(ip, service));
 
 const isBegun = ({ state }: VirtualIPStatus): boolean => state.startsWith('Migrating: ') && state !== STATES.preparing;
 const isClaimedBy = ({ annotations }: LiveService, { name }: ObjectRef): boolean => annotations[MIGRATING_ANNOTATION] === name;
 
-/** Answers the Service as it was. */
+/** Unmarks the Service and returns it as it was. */
 async function unclaimed(writer: MigrationWriter, vip: ObjectRef, name: string, fence: Fence): Promise<LiveService | null> {
   const service = name === '' ? null : await writer.service({ namespace: vip.namespace, name });
   if (service !== null && isClaimedBy(service, vip)) await writer.mark(service, null, fence);
   return service;
 }
 
-/** Those that expose the same Service. @throws VirtualIPNotFound where the kind is not served */
+/** The other VirtualIPs that expose the same Service. @throws VirtualIPNotFound where the kind is not served */
 async function othersOf(writer: MigrationWriter, service: string, { namespace, name }: ObjectRef): Promise<readonly VirtualIP[]> {
   const all = await writer.virtualIPs();
   if (all === null) throw new VirtualIPNotFound(name);
   return all.filter(({ ref, status }) => ref.namespace === namespace && ref.name !== name && status.service === service);
 }
 
-/** The one that the Service names, if that is still migrated to it. One that has begun goes on, whatever became of its annotation. */
+/** The VirtualIP that the Service names, if it is still being migrated to it. One that has begun goes on, whatever happened to its annotation. */
 const markedOf = ({ annotations }: LiveService, others: readonly VirtualIP[]): string | null =>
   others.find(
     ({ ref, asked, status: { state } }) =>
       ref.name === annotations[MIGRATING_ANNOTATION] && state !== STATES.migrated && (asked || state.startsWith('Migrating: ')),
   )?.ref.name ?? null;
 
-/** One that has begun, also where the Service says nothing of it: one that was deleted and made again bears no mark. */
+/** A VirtualIP that has begun, even if the Service does not name it: a Service that was deleted and recreated has no mark. */
 const begunOf = (others: readonly VirtualIP[]): string | null => others.find(({ status }) => isBegun(status))?.ref.name ?? null;
 
-/** Nobody takes an address away from somebody else: it is the VirtualIP's, or the Service's already. The Service bears the mark before it owns an IP that it does not
- *  ask for yet, also in a migration that another allocator began: who looks for IPs that nobody wants goes by that. */
+/** Takes no address from another owner: it is the VirtualIP's, or already the Service's. The Service is marked before it owns an IP that it does not request yet, also in a
+ *  migration that another allocator began: the check for unwanted IPs relies on the mark. */
 const reassociateIP: MigrationJobBody<'reassociateIP'> = async ({ input, writer, fence }) => {
   const { vip, service: name } = input;
   const address = addressIn(input.address);
@@ -277,8 +277,8 @@ const convertService: MigrationJobBody<'convertService'> = async ({ input, write
   return done({});
 };
 
-/** Somebody had the Service give up the address that it had got, by another type, say: what the migration was for is over, and nobody serves the address, nor does the copy.
- *  @throws ProviderError Unavailable while the Service asks for it and nobody has it */
+/** Whether the Service gave up the address that it had got, by a change of type, for example: the migration has lost its purpose, and nothing serves the address, not even
+ *  the copy. @throws ProviderError Unavailable while the Service requests it and it is not reserved */
 async function isGivenUp(writer: MigrationWriter, service: LiveService, vip: ObjectRef, address: string): Promise<boolean> {
   const ip = await writer.ip(addressIn(address));
   if (ip !== null) return !isOfVirtualIP(ip, vip) && !isOfService(ip, { namespace: vip.namespace, name: service.name });
@@ -295,15 +295,15 @@ const assignIngress: MigrationJobBody<'assignIngress'> = async ({ input, writer,
     if (!isLoadBalancer(service)) throw new ProviderError('Conflict', 'the service is of type LoadBalancer no more');
     return writer.setIngress(service, addressIn(address), fence);
   });
-  // Not before the ingress stands: until then only this keeps another address from being allocated.
+  // Only after the ingress is set: until then only this field keeps another address from being allocated.
   await saying('could not reset the .spec.loadBalancerIP field in service', () =>
     writer.settle(assigned, pinned || !asksFor(assigned, address), fence),
   );
   return done({});
 };
 
-/** Looks once more: an ingress that was taken away since leaves the copy as the only one that serves. A copy of one that is migrated already is of no use to anybody, whatever
- *  became of the Service: a request that created it took effect late. */
+/** Checks once more: if the ingress was removed since, only the copy serves. The copy of a VirtualIP that is already migrated has no use, whatever happened to the Service:
+ *  it comes from a create request that took effect late. */
 const removeClone: MigrationJobBody<'removeClone'> = async ({ input, writer, fence }) => {
   const { vip, clone } = input;
   if (!isOver(await virtualIPOf(writer, vip))) await servedByService(input, writer);
@@ -315,7 +315,7 @@ const removeClone: MigrationJobBody<'removeClone'> = async ({ input, writer, fen
   return done({});
 };
 
-/** @throws ProviderError while nobody but the copy serves */
+/** @throws ProviderError while only the copy serves */
 async function servedByService({ vip, service: name, address }: MigrationJobInput<'removeClone'>, writer: MigrationWriter): Promise<void> {
   const service = await serviceOf(writer, vip, name, NO_INGRESS);
   const isServed = isLoadBalancer(service) && hasIngress(service, address);
@@ -328,7 +328,7 @@ async function cloneRemoved(writer: MigrationWriter, vip: ObjectRef, name: strin
   if (clone !== null && isCloneOf(clone, vip)) await writer.deleteClone(clone, fence);
 }
 
-/** In order: the copy goes, the IP goes unless it is the Service's, and each finalizer after what it stands for. */
+/** In order: deletes the copy, frees the IP unless it is the Service's, and removes each finalizer after what it stands for. */
 const releaseVirtualIP: MigrationJobBody<'releaseVirtualIP'> = async ({ input, writer, fence }) => {
   const { vip, service: name, clone, address } = input;
   const live = await writer.virtualIP(vip);
@@ -347,7 +347,7 @@ const unlessGone = (error: unknown): void => {
   if (!(error instanceof VirtualIPNotFound)) throw error;
 };
 
-/** Of one that never told its address: whoever reserved it may not have been heard. */
+/** For a VirtualIP that never reported its address: the reservation may have been made unnoticed. */
 async function reservedFor(writer: MigrationWriter, live: LiveVirtualIP | null): Promise<Address | null> {
   if (!live?.finalizers.includes(IP_FINALIZER)) return null;
   return (await writer.ips()).find((ip) => isOfVirtualIP(ip, live.ref))?.address ?? null;
@@ -361,8 +361,8 @@ interface Releasing {
   readonly address: Address;
 }
 
-/** Frees the IP while it is the VirtualIP's. One that was given to the Service already is the Service's once the VirtualIP let go of it; before that, only if the
- *  Service is of type LoadBalancer; and never when the Service is gone: nobody would free it. */
+/** Frees the IP while it is the VirtualIP's. One already given to the Service is the Service's once the VirtualIP has lost its finalizer; before that, only if the Service
+ *  is of type LoadBalancer; and never when the Service is gone: it would never be freed. */
 async function ipReleased(writer: MigrationWriter, { vip, service, name, held, address }: Releasing, fence: Fence): Promise<boolean> {
   const ip = await writer.ip(address);
   if (ip === null) return false;

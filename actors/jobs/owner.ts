@@ -11,7 +11,7 @@ export function ownerOf(actor: ActorId): CallOwner | null {
   return kind !== '' && namespace && name ? { kind, namespace, name } : null;
 }
 
-/** The namespaces for whose objects an actor has a job run: what many share is done for those that wait for it. None for what is done for all. */
+/** The namespaces for whose objects an actor runs a job: work on a shared resource is done for those that wait for it. None for what is done for all. */
 export function namespacesFor(actor: ActorId, input: unknown): readonly string[] {
   const owner = ownerOf(actor);
   if (owner) return [owner.namespace];

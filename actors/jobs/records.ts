@@ -8,9 +8,9 @@ import { done, type JobBody, type JobContext, read, write } from './job.ts';
 
 type Context = JobContext<'ensureRecords'>;
 
-/** Lists the zone, then takes one set after the other: plans it against the list and carries its steps out in their order. What a set fails of is its
- *  outcome, and the next set goes on; a run that is cut short or whose answer is lost is made good by the next one, which lists first. Being limited ends
- *  the run: nothing was sent, and the whole job comes again after the wait. @throws ProviderError when the zone cannot be listed */
+/** Lists the zone, then handles one set after the other: plans it against the list and carries out its steps in order. The failure of a set is its outcome, and the next
+ *  set goes on; a run that is cut short or whose answer is lost is repaired by the next one, which lists first. A rate limit ends the run: nothing was sent, and the whole
+ *  job runs again after the wait. @throws ProviderError when the zone cannot be listed */
 export const ensureRecords: JobBody<'ensureRecords'> = async (context) => {
   const zone = await context.provider.listDNSRecords(context.input.zone, read(context, 'dns'));
   const outcomes: SetOutcome[] = [];
@@ -27,7 +27,7 @@ export const ensureRecords: JobBody<'ensureRecords'> = async (context) => {
   return done({ zoneName: zone.name, outcomes, ...(context.rerun && { rerun: true }) });
 };
 
-/** `refused`: what the provider said when it refused the token for an earlier set. It would say the same of every write. */
+/** `refused`: the provider's refusal of the token for an earlier set. It would refuse every write alike. */
 async function ensure(context: Context, zone: DNSZone, set: WantedSet, refused: JobFailure | null): Promise<SetOutcome> {
   const { claimant } = set;
   const plan = planRecordSet(zone, set);
@@ -50,7 +50,7 @@ async function ensure(context: Context, zone: DNSZone, set: WantedSet, refused: 
 
 const isHeld = ({ careful }: Context, { kind }: RecordStep): boolean => careful && kind === 'delete';
 
-/** It is tried again from time to time, and done once the store is back. */
+/** It is retried from time to time, and done once the store is back. */
 const heldBack = ({ recordName }: WantedSet, held: number): JobFailure => ({
   kind: 'Unavailable',
   message: `${held === 1 ? 'a record' : `${held} records`} of ${recordName} should go: nothing is deleted while the record store is away`,
@@ -58,7 +58,7 @@ const heldBack = ({ recordName }: WantedSet, held: number): JobFailure => ({
   unknownOutcome: false,
 });
 
-/** The zone has just been listed: a record of it that is not found was deleted since, and the next list shows what is there. */
+/** The zone has just been listed: a record that is not found was deleted since, and the next list shows what exists. */
 const failedStep = (error: ProviderError): JobFailure =>
   error.kind === 'NotFound' ? { ...failureOf(error), kind: 'Unavailable' } : failureOf(error);
 
@@ -77,7 +77,7 @@ async function carryOut(context: Context, step: RecordStep): Promise<void> {
   }
 }
 
-/** Two of the claimants mean the same name, which only the zone's real name could tell. */
+/** Two claimants mean the same name, which only the zone's real name could reveal. */
 const takenBy = (owner: ActorId, { claimant, recordName }: WantedSet, zone: DNSZone): SetOutcome => ({
   claimant,
   changed: 0,

@@ -15,8 +15,8 @@ import { ensureRecords } from './records.ts';
 import { release } from './release.ts';
 import { unassign } from './unassign.ts';
 
-/** Marks the node as a holder, in one try. The mark keeps Pods away, it does not make the address serve: a failover does not wait for one that cannot be put
- *  on, and what is missing is put on with the marks of all holders. */
+/** Marks the node as a holder, in one try. The mark keeps Pods away, it does not make the address serve: a failover does not wait for a mark that cannot be set, and a
+ *  missing one is set with the marks of all holders. */
 const elect: JobBody<'elect'> = async (context) => {
   const { input, writer } = context;
   await passFence(context);
@@ -27,12 +27,11 @@ const elect: JobBody<'elect'> = async (context) => {
   return done({ marked });
 };
 
-/** A RoutedIP's spec is its user's: the address stands in its status, and never in a spec that is still to be observed. */
+/** A RoutedIP's spec is its user's: the address is in its status, and never in a spec that is yet to be observed. */
 const BOUND_FOR_GOOD = Number.MAX_SAFE_INTEGER;
 
-/** Writes the address into the owner's spec, or the status of a RoutedIP. One that may be gone is read first: what the provider does not know must not stand there again.
- *  One that a list told of is not taken from whoever has got it since.
- *  @throws ProviderError NotFound | Conflict */
+/** Writes the address into the owner's spec, or the status of a RoutedIP. An address that may be gone is read first: one that the provider does not know must not be
+ *  written again. One that came from a list is not taken from an object that has got it since. @throws ProviderError NotFound | Conflict */
 const publish: JobBody<'publish'> = async (context) => {
   const { input, provider, writer } = context;
   if (input.mayBeGone) await provider.findRoutedIP(input.address, read(context, 'intend'));
@@ -46,13 +45,13 @@ const publish: JobBody<'publish'> = async (context) => {
   return done(await writer.appendAddress(input.owner, input.address));
 };
 
-/** What a partial list shows. @throws any other error */
+/** The addresses of a partial list. @throws any other error */
 export function shownAtLeast(error: unknown): Verification {
   if (error instanceof PartialList) return { addresses: error.addresses, isPartial: true };
   throw error;
 }
 
-/** Every durable job that is a provider's, as its API does it. */
+/** Every durable job of a provider, done through its API. */
 export const jobBodies: JobBodies = {
   find,
   elect,
@@ -75,7 +74,7 @@ export const jobBodies: JobBodies = {
   },
 };
 
-/** How the job is done at this provider: by its API, or by Jobs where they stand in for it; addresses of an IPGroup are reserved there. */
+/** How the job is done at this provider: through its API, or by Jobs where they replace it; addresses of an IPGroup are reserved there. */
 export const bodyOf = <N extends ProviderJobName>(job: N, { jobs }: Pick<Provider, 'jobs'>): JobBody<N> => {
   const standIn =
     (jobs?.addresses ? { ...addressJobs, ...groupJobs }[job] : undefined) ?? (jobs?.firewalls ? firewallJobs[job] : undefined);

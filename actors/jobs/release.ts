@@ -4,7 +4,7 @@ import { done, type JobBody, read, write } from './job.ts';
 
 type Release = JobBody<'release'>;
 
-/** Deletes by `remove`, if that was decided. A class that has come to say since that the address stays counts until the very moment of the call. */
+/** Deletes with `remove`, if that was decided. If the class says by now that the address stays, that counts until the very moment of the call. */
 export async function unlessRetained(context: Parameters<Release>[0], remove: Release): ReturnType<Release> {
   const { input, fence, retains } = context;
   if (input.policy === 'Retain') return done({ deleted: false });
@@ -20,7 +20,7 @@ export async function unlessRetained(context: Parameters<Release>[0], remove: Re
   }
 }
 
-/** DeleteRoutedIP. What is not deleted any more may be gone by an earlier call of which nothing was heard. */
+/** DeleteRoutedIP. An address that is no longer to be deleted may be gone by an earlier call whose outcome was lost. */
 export const release: Release = async (context) => {
   const { input, provider } = context;
   const released = await unlessRetained(context, async (guarded) => {

@@ -3,11 +3,11 @@ import { SERVER_ERROR, type Unreachable } from '../ports/errors.ts';
 import type { Log } from '../ports/observers.ts';
 import type { Clock } from '../ports/records.ts';
 
-/** How soon a job is run again that the API server has failed, ms; the last one repeats. Of a job that moves an address: soon, whatever it costs. */
+/** How soon a job that the API server has failed runs again, ms; the last one repeats. `soon` is for jobs that move an address, whatever it costs. */
 const AGAIN_MS = { soon: [500], later: [500, 500, 500, 1_000, 2_000, 5_000, 10_000] } as const;
-/** People are told once it has answered with errors alone for so long, ms: one that is replaced answers sooner. */
+/** Users are notified once it has only answered with errors for this long, ms: one that is being replaced answers sooner. */
 const TOLD_AFTER_MS = 5_000;
-/** Commands whose jobs have gone to other replicas are never heard of again. */
+/** Limit of remembered commands: those whose jobs have gone to other replicas never end here. */
 const MOST_COMMANDS = 10_000;
 
 interface Errors {
@@ -18,7 +18,7 @@ interface Errors {
   readonly isTold: boolean;
 }
 
-/** Of the jobs of one queue, by command: for how long the API server has answered with an error. */
+/** For the jobs of one queue, by command: for how long the API server has answered with errors. */
 export class ServerErrors {
   readonly #clock: Clock;
   readonly #log: Log;
@@ -31,7 +31,7 @@ export class ServerErrors {
     this.#pace = pace;
   }
 
-  /** Answers how soon the job is to run again, and what people are to know from now on that it waits for; null for nothing new. */
+  /** Returns how soon the job runs again, and what it waits for from now on, for users; null for nothing new. */
   note(
     { commandId, job: jobName, actor }: { readonly commandId: string; readonly job: string; readonly actor: string },
     { isAnswered, message }: Unreachable,
@@ -49,12 +49,12 @@ export class ServerErrors {
     return { afterMs, waits: { reason: SERVER_ERROR.reason, message: `${SERVER_ERROR.text}: ${message}` } };
   }
 
-  /** Whether people may have been told that the job waits for the API server: by another replica, where this one has not run a job of that age before. */
+  /** Whether users may have been notified that the job waits for the API server: by another replica, if this one has not run a job of that age before. */
   mayBeTold(commandId: string, ageMs: number): boolean {
     return this.#errors.get(commandId)?.isTold ?? ageMs >= TOLD_AFTER_MS;
   }
 
-  /** The job gets further, and nobody is told any more that it does not. */
+  /** The job gets further, and is no longer reported as waiting for the API server. */
   recovered(commandId: string): void {
     this.#keep(commandId, { times: 0, since: 0, isTold: false });
   }

@@ -11,10 +11,10 @@ interface Progress {
   readonly rerun: boolean;
 }
 
-/** UnassignRoutedIP, unless somebody has put the address elsewhere; then FindRoutedIP until the provider shows it on no node and unlocked. */
+/** UnassignRoutedIP, unless the address was moved elsewhere; then FindRoutedIP until the provider shows it on no node and unlocked. */
 export const unassign: JobBody<'unassign'> = (context) => takeOff(context);
 
-/** The same for who has more to do just before the call is sent. */
+/** The same for callers that have more to do just before the call is sent. */
 export async function takeOff(context: JobContext<'unassign'>, beforeSend?: () => Promise<void>): Promise<JobResult<'unassign'>> {
   const { input, provider, clock, settings } = context;
   const kept = (context.progress as unknown as Progress | null) ?? { sent: false, polls: 0, startedAt: clock.now(), rerun: false };
@@ -36,7 +36,7 @@ export async function takeOff(context: JobContext<'unassign'>, beforeSend?: () =
   return later(after);
 }
 
-/** Null when nothing could be read: after the call was sent that says nothing of it, and the next look may tell. */
+/** Null when nothing could be read: after the call was sent, that says nothing about it, and the next look may tell. */
 async function look(context: JobContext<'unassign'>, sent: boolean): Promise<ObservedAddress | null> {
   const { input, provider } = context;
   try {

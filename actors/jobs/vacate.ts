@@ -6,15 +6,15 @@ import { isLimited, isNotFound } from './address-reader.ts';
 import { done, type JobContext, type JobResult, read } from './job.ts';
 import { takeOff } from './unassign.ts';
 
-/** A node that is full may hold an address that its pool gave up: that makes room. */
+/** A full node may hold an address that its pool gave up: taking it off makes room. */
 
 export interface Vacating {
   readonly address: Address;
-  /** Of its unassign; null before that has begun. */
+  /** The progress of its unassign; null before that has begun. */
   readonly progress: Json;
 }
 
-/** Which address is to be taken off the node; null for none. @throws ProviderError */
+/** The address to take off the node; null for none. @throws ProviderError */
 export async function inTheWay(context: JobContext<'assign'>): Promise<Vacating | null> {
   const { input, provider, careful } = context;
   const { address: successor, node, vacates = [] } = input;
@@ -27,7 +27,7 @@ export async function inTheWay(context: JobContext<'assign'>): Promise<Vacating 
   return null;
 }
 
-/** One try of its unassign, unless somebody wants it by now. @throws ProviderError NodeInUse | RateLimited | Unauthorized */
+/** One try of its unassign, unless the address is wanted by now. @throws ProviderError NodeInUse | RateLimited | Unauthorized */
 export async function vacate(
   context: JobContext<'assign'>,
   { address, progress }: Vacating,
@@ -46,7 +46,7 @@ export async function vacate(
   }
 }
 
-/** Said before the call is sent, which may take effect unheard. @throws ProviderError NodeInUse when somebody wants the address by now | Unreachable */
+/** Announced before the call is sent, since its outcome may be lost. @throws ProviderError NodeInUse when the address is wanted by now | Unreachable */
 async function announce(context: JobContext<'assign'>, address: Address): Promise<void> {
   const { writer, input } = context;
   const message = `${address} leaves ${input.node.name} to make room for ${input.address}: no object lists it any more`;
@@ -61,7 +61,7 @@ async function ownerOf({ makesRoom, input }: JobContext<'assign'>, address: Addr
   return owner;
 }
 
-/** What was said of it says nothing of the address that is assigned. */
+/** An error about the other address says nothing about the one that is assigned. */
 function stays({ input: { address, node } }: JobContext<'assign'>, other: Address, cause: ProviderError): ProviderError {
   const what = cause.unknownOutcome ? 'may be on it still' : 'is on it, and is not taken off';
   const text = `assign ${address} to ${node.name}: ${other} ${what}: ${cause.message}`;

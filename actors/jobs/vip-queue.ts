@@ -10,7 +10,7 @@ import { migrationJobBodies, virtualIPOf } from './migration.ts';
 import type { MigrationJobBodies } from './migration-job.ts';
 import { vipJobBodies } from './vip.ts';
 
-/** What the jobs of the queue `vip` are done with: the cluster alone. */
+/** The means of the jobs of the queue `vip`: the cluster alone. */
 export interface VipMeans {
   readonly vips: VipWriter;
   /** Absent where VirtualIPs are not handled. */
@@ -35,12 +35,12 @@ export async function runVipJob(job: JobName, { input, fence }: Asked, { vips, v
   return runMigrationJob(job, { input, fence, writer: virtualIPs.writer });
 }
 
-/** Whether there is such a job about a Service or a VirtualIP. */
+/** Whether a job about a Service or a VirtualIP has this name. */
 export const isVipJob = (job: string): boolean => Object.hasOwn(vipJobBodies, job) || Object.hasOwn(migrationJobBodies, job);
 
 const isMigrationJob = (job: JobName): job is MigrationJobName => Object.hasOwn(migrationJobBodies, job);
 
-/** So often in a row a job may meet somebody else's write: the status and what users do are written at the same time. */
+/** How often in a row a job may conflict with another writer: status changes and user changes are written at the same time. */
 const CONFLICTS = 5;
 
 interface Asking {
@@ -49,8 +49,8 @@ interface Asking {
   readonly fence: Fence;
 }
 
-/** What came in between is looked at anew, from the beginning: a later step may be wrong by now that was right when the first one was done, such as removing a copy
- *  whose Service has lost its address since. A step that is done already finds that it is, and writes nothing. */
+/** After a conflict everything is checked again from the beginning: a later step may be wrong by now that was right when the first one was done, such as removing a copy
+ *  whose Service has lost its address since. A step that is already done detects that, and writes nothing. */
 async function runMigrationJob(job: MigrationJobName, asked: Asking): Promise<Done> {
   for (let conflicts = 0; ; conflicts += 1) {
     try {
@@ -64,8 +64,8 @@ async function runMigrationJob(job: MigrationJobName, asked: Asking): Promise<Do
 
 type Bodies = { readonly [N in keyof MigrationJobBodies]: (asked: Asking) => Promise<Done> };
 
-/** The stage stands in the status before anything of it is done: users see each, in order, and a process that remembers nothing finds it. So does what is migrated, which
- *  whoever shows the VirtualIP may not have come to say yet: such a process would go on with what was served before. */
+/** Writes the stage to the status before anything of it is done: users see each stage, in order, and a process that remembers nothing finds it. It also writes what is
+ *  migrated, which the projection of the VirtualIP may not show yet: otherwise such a process would go on with what was served before. */
 async function showStage(job: MigrationJobName, { input, writer, fence }: Asking): Promise<void> {
   const state = stateOfJob(job);
   if (state === null) return;
@@ -75,7 +75,7 @@ async function showStage(job: MigrationJobName, { input, writer, fence }: Asking
   const { status, asked } = live;
   const isNew = status.state !== state;
   if (!isNew && status.service === service && status.ip === ip) return;
-  // Whoever was asked no more before anything was done is not said to be migrated.
+  // A VirtualIP whose migration was cancelled before anything was done is not shown as migrating.
   if (job === 'claimService' && !asked) return;
   await writer.report(live, { service, ip, ...(isNew && { state, message: MIGRATING_MESSAGE }) }, fence);
 }

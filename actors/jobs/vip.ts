@@ -8,7 +8,7 @@ import type { LegacyKinds } from '../ports/migration.ts';
 import type { VipWriter } from '../ports/vip.ts';
 import { done, type JobContext, type JobResult } from './job.ts';
 
-/** What the jobs of Services are given: the cluster alone, and no provider. */
+/** What the jobs of Services receive: the cluster alone, and no provider. */
 export interface VipJobContext<N extends VipJobName> extends Pick<JobContext<N>, 'input' | 'fence'> {
   readonly vips: VipWriter;
   /** Absent where VirtualIPs are not handled. */
@@ -17,7 +17,7 @@ export interface VipJobContext<N extends VipJobName> extends Pick<JobContext<N>,
 
 export type VipJobBody<N extends VipJobName> = (context: VipJobContext<N>) => Promise<JobResult<N>>;
 
-/** Unlike the jobs of a provider, one may write several times: each write is checked by the API server against what stands there, and repeating it is harmless. */
+/** Unlike the jobs of a provider, one may write several times: each write is checked by the API server against the stored object, and repeating it is harmless. */
 export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
   reserveVip: async ({ input: { service, address, group }, vips, fence }) => {
     await vips.guard(service, fence);
@@ -34,7 +34,7 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
   freeVips: async (context) => {
     const { service } = context.input;
     const found = await context.vips.look(service);
-    // Whoever asks knows of an older Service, or of none any more: the reason to free anything is out of date.
+    // The request is based on an older Service, or on one that is gone: its reason to free anything is out of date.
     if (found?.ref.uid !== service.uid) throw new ProviderError('NotFound', `Service ${placeOf(service)} is gone`);
     const [promised] = await promisedOf(context, found);
     if (promised)
@@ -66,8 +66,8 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
   lookVip: async (context) => done({ wanting: isNeeded(await ownerNow(context), context.input.service) }),
 };
 
-/** Who the IPs are reserved for, as the API server has it; null for a VirtualIP that names another address. @throws ProviderError Unavailable while VirtualIPs cannot be
- *  seen, for one of these */
+/** The owner that the IPs are reserved for, as the API server has it; null for a VirtualIP that names another address. @throws ProviderError Unavailable for a VirtualIP
+ *  while VirtualIPs cannot be read */
 async function ownerNow({ input, vips, virtualIPs }: VipJobContext<'lookVip' | 'releaseVip'>): Promise<VipService | null> {
   const { service, ips = [] } = input;
   if (service.kind !== 'VirtualIP') return vips.look(service);
@@ -79,10 +79,10 @@ async function ownerNow({ input, vips, virtualIPs }: VipJobContext<'lookVip' | '
 
 type Freeing = VipJobContext<'freeVips'> | VipJobContext<'releaseVip'>;
 
-/** Those that stay, whatever becomes of the Service: a VirtualIP's copy of it serves them still. The API server is asked, not a cache. */
+/** IPs that stay, whatever happens to the Service: a VirtualIP's copy of it still serves them. Read from the API server, not from a cache. */
 async function promisedOf({ input: { ips }, virtualIPs }: Freeing, found: VipService | null): Promise<readonly ReservedIP[]> {
   if (virtualIPs === undefined || ips.length === 0) return [];
-  // What is not served now may be again: the mark on the Service says as much as can be known.
+  // A kind that is not served now may be again: the mark on the Service says as much as can be known.
   const all = await virtualIPs.writer.virtualIPs().catch((error: unknown) => {
     if (error instanceof ProviderError && error.kind === 'Unauthorized') return null;
     throw error;
@@ -90,8 +90,8 @@ async function promisedOf({ input: { ips }, virtualIPs }: Freeing, found: VipSer
   return ips.filter((ip) => isPromised(ip, found?.migrating ?? null, all));
 }
 
-/** What the Service lists is taken off it only while that is somebody else's: an IP that a VirtualIP has just given to it may be seen as that one's still.
- *  @throws ProviderError Conflict when it is the Service's own */
+/** The address that the Service lists is removed only while it has another owner: an IP that a VirtualIP has just given to the Service may still be seen as the
+ *  VirtualIP's. @throws ProviderError Conflict when it is the Service's own */
 async function requireUsurped({ input: { service }, vips, virtualIPs }: VipJobContext<'publishVip'>): Promise<void> {
   if (virtualIPs === undefined) return;
   for (const { ip } of (await vips.look(service))?.ingress ?? []) {
@@ -101,11 +101,11 @@ async function requireUsurped({ input: { service }, vips, virtualIPs }: VipJobCo
   }
 }
 
-/** Nobody is to get an address that another Service still lists. */
+/** An address that a Service still lists must not go to another owner. */
 async function freeAll({ input: { service, ips, clears }, vips, fence }: Freeing, found: VipService | null): Promise<readonly string[]> {
   const isFormer = found !== null && !isSame(found, service);
   const ours = ips.filter((ip) => !(isFormer && isOwnedBy(ip, found.ref)));
-  // With our finalizer on a Service that wants no address of ours, all that it lists is what we wrote, unless we say that it is somebody else's.
+  // If a Service with our finalizer wants no address of ours, all that it lists is what we wrote, unless our condition says that another controller serves it.
   const isLeft = found?.guarded && found.contended === undefined && !isWanting(found, service);
   const listed = isFormer ? undefined : found?.ingress.find(({ ip }) => isLeft || ours.some(({ address }) => address === ip));
   if (found && listed) {

@@ -7,7 +7,7 @@ import type { JobData } from '../runtime/queue-data.ts';
 
 type Asked = Pick<JobData, 'job' | 'input' | 'actor'>;
 
-/** The fence of an operator that only observes: it asks what any other does, and lets nothing through. */
+/** The fence of an operator that only observes: it makes the same checks as any other, and lets nothing through. */
 export const closed = (fence: Fence, asked: Asked): Fence => ({
   read: () => fence.read(),
   assertFresh: () => {
@@ -16,7 +16,7 @@ export const closed = (fence: Fence, asked: Asked): Fence => ({
   },
 });
 
-/** What the job would change, by what it was given. */
+/** What the job would change, judging by its input. */
 function differenceOf({ job, input, actor }: Asked): Difference {
   const { address, ips = [], offer } = fieldsOf(input) as Partial<Given>;
   if (job === 'freeVips' || job === 'releaseVip')
@@ -33,7 +33,7 @@ interface Given {
   readonly offer: { readonly address: string } | null;
 }
 
-/** What is withheld that an actor waits for now. */
+/** The withheld changes that an actor waits for now. */
 export function withheldIn({ snapshot }: ActorRecord): readonly Difference[] {
   const { failure, acquiring } = fieldsOf(snapshot.context);
   return [failure, fieldsOf(acquiring).failure].flatMap((each) => (fieldsOf(each) as Partial<JobFailure>).withheld ?? []);

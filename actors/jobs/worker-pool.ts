@@ -18,24 +18,24 @@ interface Opened {
   readonly consumer: Consumer;
 }
 
-/** Runs jobs while this process sees that somebody leads. One that is cut off from the Lease may send nothing: the jobs that it took would come back
- *  and might be its own again, while others could run them. */
+/** Runs jobs while this process observes a leader. A process that is cut off from the Lease may send nothing: the jobs that it took would come back and might be its own
+ *  again, while others could run them. */
 export class Workers {
   readonly #ports: WorkersPorts;
   /** By the key of the provider; null while no jobs are taken. */
   #open: Map<string, Opened> | null = null;
-  /** Of the jobs about Services; null while none are taken. */
+  /** The consumer of jobs about Services; null while none are taken. */
   #vips: Consumer | null = null;
   #closed = false;
-  /** It goes on after a pause; null while it does not. */
+  /** The pause after which it goes on; null while there is none. */
   #rest: Promise<void> | null = null;
 
   constructor(ports: WorkersPorts) {
     this.#ports = ports;
   }
 
-  /** Takes jobs or stops to, by what is seen of the Lease now, from the providers that there are now. To be called often, and when a provider has changed: with
-   *  its key, for there may be many others. */
+  /** Starts or stops taking jobs according to the Lease and the providers as they are now. Call it often and, with its key, when a provider has changed: there may be many
+   *  others. */
   tend(key?: string): void {
     if (this.#closed) return;
     const { leadership, clock } = this.#ports;
@@ -50,7 +50,7 @@ export class Workers {
     }
   }
 
-  /** Takes no more jobs and lets those that run end, for at most `graceMs`. */
+  /** Takes no more jobs and lets running ones end, for at most `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     const consumers = [...[...(this.#open?.values() ?? [])].map(({ consumer }) => consumer), ...(this.#vips ? [this.#vips] : [])];
@@ -84,7 +84,7 @@ export class Workers {
     void this.#end(opened).then(() => this.#leave(key));
   }
 
-  /** True when it has begun to. */
+  /** True when it has begun to take jobs. */
   #begin(key: string, open: Map<string, Opened>): boolean {
     const provider = this.#ports.providers.all[key]?.provider ?? null;
     if (provider === null || open.has(key)) return false;
@@ -93,12 +93,12 @@ export class Workers {
     return true;
   }
 
-  /** Its running jobs end as they can, with the means that they began with. */
+  /** Running jobs end as they can, with the means that they began with. */
   #end({ consumer }: Opened): Promise<void> {
     return consumer.close(this.#ports.settings.callDeadlineMs);
   }
 
-  /** Nothing is held of the queue of an account that is gone. */
+  /** Releases the in-memory state of the queue of an account that is gone. */
   async #leave(key: string): Promise<void> {
     if (!Object.hasOwn(this.#ports.providers.all, key)) await this.#ports.queues.leave(key);
   }

@@ -24,7 +24,7 @@ import { ServerErrors } from './server-errors.ts';
 import { isVipJob, runVipJob, type VipMeans } from './vip-queue.ts';
 import { closed } from './withheld.ts';
 
-/** So many calls of one run are paid for at once, at most: others wait meanwhile. */
+/** Limit of calls of one run that are paid for at once: others wait meanwhile. */
 const PAID_AT_ONCE = 10;
 
 /** How long a job that has to wait is left alone, ms. */
@@ -36,31 +36,31 @@ export interface WorkerPorts {
   readonly writer: ClusterWriter;
   /** Absent where no IPGroups are served. */
   readonly vips?: { readonly writer: GroupAddresses };
-  /** Nothing is sent that changes anything; absent for false. */
+  /** Nothing that changes anything is sent; absent for false. */
   readonly observes?: true;
   /** What the outage of the store asks for; nothing, when absent. */
   readonly outage?: Pick<Outage, 'isAway' | 'isHeld' | 'settledAt'>;
-  /** Resolves once statuses say of the actor what its record says. Asked for before an assign and before something is opened in a firewall, while records are fleeting; they never are, when absent.
-   *  @throws Unreachable; ProviderError when nobody needs what is to be opened; Fenced when a later leader has written the status */
+  /** Resolves once statuses show of the actor what its record says. Called before an assign and before something is opened in a firewall, while records are fleeting; they
+   *  never are, when absent. @throws Unreachable; ProviderError when the opening is no longer needed; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
-  /** Addresses that objects other than that of the actor list, ask for or have got, as watches show them; none, when absent. */
+  /** Addresses that objects other than that of the actor list, request or have been assigned, as watches show them; none, when absent. */
   readonly namedBeside?: (actor: string) => Promise<ReadonlySet<string>>;
-  /** The object of that actor, if it wants `wanted` served still, and nobody wants `given`; else null. */
+  /** The object of that actor, if it still wants `wanted` served and `given` is not wanted; else null. */
   readonly makesRoom?: (actor: string, wanted: Address, given: Address) => Promise<ObjectRef | null>;
-  /** Whether the class of a RoutedIP that is deleted says that this address of it stays, as watches show both; never, when absent. */
+  /** Whether the class of a deleted RoutedIP says that this address of it stays, as watches show both; never, when absent. */
   readonly retains?: (actor: string, address: Address) => boolean;
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly probe: Probe;
-  /** Of these, job observers are told of each run. */
+  /** Those that are job observers receive each run. */
   readonly observers?: readonly (Observer & Partial<JobObserver>)[];
   readonly settings: JobSettings;
   /** Whether the queue's jobs are still to be run with this provider; always, when absent. */
   readonly isCurrent?: (queue: string, provider: Provider) => boolean;
 }
 
-/** What the jobs of a queue are done with. */
+/** The means of the jobs of a queue. */
 export type Means = Provider | VipMeans;
 
 /** Runs the jobs of one queue on this replica: those of a provider, or those about Services. A job completes only after its outcome is queued. */
@@ -99,7 +99,7 @@ async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: Run
   const prepaid: Prepaid = { atOnce: Math.min(active.calls + 1, PAID_AT_ONCE), left: 0, made: 0 };
   if (ports.outage?.isHeld(data.job)) return await hold(data, active, ports);
   try {
-    // Whoever ran it before may have ended after its outcome was queued: then all is done, and a second run could contradict what was told.
+    // An earlier process may have ended after it queued the outcome: then all is done, and a second run could contradict that outcome.
     if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
     const former = data.resumes ? await takeOver(ports.queues.queue(queue), active, data.resumes) : null;
     const result = await tryJob(data, { active, former, tools, ports, prepaid });
@@ -117,7 +117,7 @@ interface Where {
   readonly ports: RunPorts;
 }
 
-/** As the log names it. */
+/** Identifies the job in the log. */
 const jobIn = ({ commandId: job, job: jobName, actor }: JobData): LogFields => ({ job, jobName, actor });
 
 async function stepAfter(error: unknown, run: Pick<Run, 'active' | 'prepaid'>, { queue, tools, ports }: Where): Promise<Ran> {
@@ -140,7 +140,7 @@ async function hinderedByServer(error: Unreachable, active: ActiveJob, ports: Ru
   return { step: { kind: 'again', afterMs, progress: active.progress }, outcome: 'unreachable' };
 }
 
-/** What it waits for from now on, of its own or no more of the API server. @throws Unreachable */
+/** Reports what it waits for from now on: a reason of its own, or no longer the API server. @throws Unreachable */
 async function tellWaits(active: ActiveJob, { waits, progress }: Again, ports: RunPorts): Promise<void> {
   const data = active.data as unknown as JobData;
   if (waits === undefined) return tellRecovered(active, progress, ports);
@@ -148,7 +148,7 @@ async function tellWaits(active: ActiveJob, { waits, progress }: Again, ports: R
   ports.errors.recovered(data.commandId);
 }
 
-/** The API server does not fail it any more: what it waits for of its own is told again. @throws Unreachable */
+/** The API server no longer fails it: its own reason for waiting is reported again. @throws Unreachable */
 async function tellRecovered(active: ActiveJob, progress: Json, ports: RunPorts): Promise<void> {
   const data = active.data as unknown as JobData;
   const { waits = null } = fieldsOf(progress) as { readonly waits?: Finding | null };
@@ -174,28 +174,29 @@ function end(active: ActiveJob, outcome: OutcomeData['outcome'], ports: RunPorts
 const isCurrent = (queue: string, tools: Tools, ports: WorkerPorts): boolean =>
   !('provider' in tools) || (ports.isCurrent?.(queue, tools.provider) ?? true);
 
-/** What the former command's job left, as long as this one has left nothing. From then on that job goes, which else would end as fenced. @throws Unreachable */
+/** The progress of the former command's job, as long as this one has left none. After that the former job is removed, which would otherwise end as fenced.
+ *  @throws Unreachable */
 async function takeOver(queue: JobQueue, { progress, starts }: ActiveJob, former: string): Promise<Json> {
   if (progress === null) return queue.progressOf(former);
   if (starts === 2) void queue.remove(former).catch(() => undefined);
   return null;
 }
 
-/** Each of the runs may have got as far as to send something. */
+/** Each of the runs may have got as far as sending something. */
 function giveUp(active: ActiveJob, ports: WorkerPorts): Promise<Ran> {
   const text = `it is given up: the process that ran it ended ${active.deaths} times in a row`;
   const error = failureOf(new ProviderError('Unavailable', text, { unknownOutcome: true }));
   return report(active, active.data as unknown as JobData, { error }, ports);
 }
 
-/** A job that has to wait. One that keeps a place that others need ends instead, and is asked for again after a while. */
+/** A job that has to wait. One that occupies a place that others need ends instead, and is requested again after a while. */
 async function hold(data: JobData, active: ActiveJob, ports: WorkerPorts): Promise<Ran> {
   if (data.job !== 'prune') return { step: { kind: 'again', afterMs: HELD_MS, progress: active.progress }, outcome: 'unreachable' };
   const error = failureOf(new ProviderError('Unavailable', 'nothing is removed from a firewall while the store is away'));
   return report(active, data, { error }, ports);
 }
 
-/** What is not for the actor to hear; null when the job failed. */
+/** The step for errors that do not reach the actor; null when the job failed. */
 function hinderedBy(error: unknown, { active, prepaid }: Pick<Run, 'active' | 'prepaid'>, isProviderCurrent: boolean): Ran | null {
   const again = (afterMs: number) => ({ kind: 'again' as const, afterMs, progress: active.progress });
   if (error instanceof Fenced) return error.why === 'stale' ? { step: again(250), outcome: 'stale' } : { step: DONE, outcome: 'fenced' };
@@ -206,7 +207,7 @@ function hinderedBy(error: unknown, { active, prepaid }: Pick<Run, 'active' | 'p
     const step = again(Math.max(50, error.retryAfterMs ?? 1000));
     return { step: { ...step, calls: prepaid.made || active.calls }, outcome: 'rateLimited' };
   }
-  // Whoever waited for other credentials was woken when they came: a late refusal of the former ones would put it to sleep again.
+  // An actor that waited for other credentials was woken when they came: a late refusal of the former ones would make it wait again.
   return error.kind === 'Unauthorized' && !isProviderCurrent ? { step: again(50), outcome: 'unfinished' } : null;
 }
 
@@ -254,15 +255,15 @@ function tryJob(data: JobData, { active, former, tools, ports, prepaid }: Run): 
   return bodyOf(data.job as ProviderJobName, provider)(context);
 }
 
-/** @throws ProviderError InProgress while nobody can tell */
+/** @throws ProviderError InProgress while that is unknown */
 async function namedBeside({ actor, recorded = [], making }: JobData, ports: WorkerPorts): Promise<ReadonlySet<string>> {
   if (making)
     throw new ProviderError('InProgress', `an address is being made for ${making}: until that is known, one that is new may be that one`);
   return new Set([...recorded, ...((await ports.namedBeside?.(cellOf(actor))) ?? [])]);
 }
 
-/** Queues the outcome, once the queues can be reached, as long as the job is this process's. Of one whose lock ran out nothing is told any more: it runs again,
- *  and what this run says would have the machine go on while that one is under way. */
+/** Queues the outcome, once the queues can be reached, as long as the job is this process's. If the job's lock ran out, the outcome is dropped: the job runs again, and
+ *  this outcome would make the machine go on while that run is under way. */
 async function report(
   active: ActiveJob,
   data: JobData,
@@ -275,7 +276,7 @@ async function report(
   for (let attempt = 1; ; attempt += 1) {
     const { renewedAt, durationMs } = active.lock();
     const age = clock.monotonic() - renewedAt;
-    // A renewal may still come of a lock that seems to have run out just now.
+    // A lock that seems to have just run out may still be renewed.
     if (age >= 2 * durationMs) {
       log.warn('an outcome is not told: the job is not ours any more', jobIn(data));
       return { step: DONE, outcome: 'stale' };
@@ -292,7 +293,7 @@ async function report(
   }
 }
 
-/** Told before the job goes on: whoever ends in between tells it again. @throws Unreachable */
+/** Reported before the job goes on: after a crash in between it is reported again. @throws Unreachable */
 async function tellWait(
   { starts }: ActiveJob,
   { actor, invokeId, commandId, job }: JobData,
@@ -300,20 +301,20 @@ async function tellWait(
   { queues }: WorkerPorts,
 ): Promise<void> {
   const title = `${waits ? `waits (${waits.reason})` : 'goes on'}: ${job} ${actor}`;
-  // Under no invocation: a leader of before would take it for the job's result, and drops what nobody waits for.
+  // Without an invoke id, which would make a leader of an earlier version take this for the job's result.
   const data = { actor, invokeId: '', commandId, outcome: { waits, of: invokeId } } as unknown as Json;
   await queues.queue(OUTCOMES).add([{ id: `${commandId}.waits.${starts}`, title, data }]);
 }
 
-/** Whether this process may still send for this command. `read` asks the store; `assertFresh` checks, without a pause before the send, that
- *  what was read, the job's lock and the leader's Lease are all younger than they last. */
+/** Whether this process may still send for this command. `read` asks the store; `assertFresh` checks, without a pause before the send, that what was read, the job's lock
+ *  and the leader's Lease are all still valid. */
 function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, probe, shown, outage }: WorkerPorts): Fence {
   let readAt = Number.NEGATIVE_INFINITY;
   const about = `${data.job} ${data.actor}`;
   return {
     async read() {
       if (unsettledMs(data, clock, outage) > 0) throw new Unreachable(`${about}: others may still send what was decided before`);
-      // Whoever comes after this process would else not know that an assign may be under way, or what is open because of us.
+      // Otherwise a successor would not know that an assign may be under way, or what is open because of us.
       if ((data.job === 'assign' || data.job === 'openFirewall') && store.isFleeting?.()) await shown?.(data.actor);
       const started = clock.monotonic();
       const { commandId, term, isElsewhere } = await store.fence(cellOf(data.actor), data.actor, data.invokeId);
@@ -323,7 +324,7 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
       readAt = started;
     },
     assertFresh() {
-      // Before the checks: a process that is stopped here finds out, when it goes on, that its time is over.
+      // Before the checks: a process that is stopped here notices when it goes on that its time is over.
       probe('beforeSend', about);
       const now = clock.monotonic();
       const lock = active.lock();
@@ -331,17 +332,17 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
       if (now - readAt > lock.durationMs) throw new Fenced(`${about}: what was read is too old`, 'stale');
       if (now - lock.renewedAt > lock.durationMs) throw new Fenced(`${about}: the job's lock ran out`, 'stale');
       if (now - lease.renewedAt > lease.durationMs) throw new Fenced(`${about}: no leader renewed its lease`, 'stale');
-      // It is about to be opened in the store as well, or the Lease was deleted and its new term is lower, but was not seen yet.
+      // That term is about to be opened in the store as well, or the Lease was deleted and its new term is lower, but was not seen yet.
       if (leadership.seenTerm() > data.term) throw new Fenced(`${about}: term ${leadership.seenTerm()} was seen`, 'stale');
     },
   };
 }
 
-/** How much longer others may send what was decided before, where that is in doubt, ms. */
+/** How much longer others may send what was decided before, if the job is in doubt, ms. */
 const unsettledMs = (data: JobData, clock: Clock, outage: WorkerPorts['outage']): number =>
   outage && isInDoubt(data) ? Math.max(0, outage.settledAt - clock.monotonic()) : 0;
 
-/** An assign, or a look, for an address of which it is not known what became of an earlier assign. */
+/** An assign of, or a look for, an address whose earlier assign has an unknown outcome. */
 function isInDoubt({ job, input }: JobData): boolean {
   const { inDoubtUntil, notBefore } = input as { readonly inDoubtUntil?: number | null; readonly notBefore?: number | null };
   return (job === 'assign' && inDoubtUntil !== null) || (job === 'find' && typeof notBefore === 'number');

@@ -12,20 +12,20 @@ import { isSameJson } from '../runtime/same-json.ts';
 import { firewallBegin } from '../runtime/shared-state.ts';
 import { begin } from '../runtime/step.ts';
 
-/** What was decided before the store went, or while it was away, may be done to a firewall or a zone when nobody hears of it any more. */
+/** A job issued before the store was lost, or while it was away, may still change a firewall or a zone after its outcome is lost. */
 
 /** Records by cell, as an earlier term of this process left them. */
 export type Memory = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
 type Claims = FirewallContext['claims'];
 
-/** Which calls a job that is waited for may send; null when it sends none. */
+/** The kind of calls that an awaited job may send; null when it sends none. */
 function underWay({ waiting }: ActorRecord): FirewallDoubt['of'] | null {
   if (waiting.prune) return 'prune';
   return waiting.open ? 'open' : null;
 }
 
-/** Firewalls and zones whose job was in the store when that went: whoever reaches the store may still do it, and is not found out by a term, for `ms`. A firewall is in doubt
- *  for as long, by whatever it is driven: a Job that is created that late cannot be found before. A zone is looked at then. */
+/** Marks firewalls and zones whose job was in the store when it went away: for `ms`, a process that reaches the store may still run the job, and no newer term stops it. A
+ *  firewall is in doubt for that long, whatever drives it: a Job created that late cannot be found earlier. A zone is checked then. */
 export function withUnheard(cells: Memory, now: number, ms: number): Memory {
   if (ms === 0) return cells;
   const noted = (record: ActorRecord): ActorRecord => {
@@ -40,7 +40,7 @@ export function withUnheard(cells: Memory, now: number, ms: number): Memory {
 
 const zoneOf = ({ snapshot }: ActorRecord): ZoneContext => snapshot.context as unknown as ZoneContext;
 
-/** Nobody can send what was decided before any more: a doubt ends no later than then. */
+/** What was decided before can no longer be sent by then: a doubt ends at `until` at the latest. */
 export function settledBy(record: ActorRecord, until: number): ActorRecord {
   const doubt = record.chart === 'firewall' ? doubtOf(record) : null;
   return doubt && doubt.until > until ? withContext(record, { doubt: { of: doubt.of, until } }) : record;
@@ -60,8 +60,8 @@ export interface FirewallPorts {
   readonly settings: { readonly callDeadlineMs: number; readonly storePatienceMs: number };
 }
 
-/** What takes the place of the record of a firewall that is rebuilt: one that begins anew, as the statuses say, and knows besides what it has added and what may still be
- *  done to it unheard: all that was opened since is in doubt. Null when nothing is ours and nothing may be. `memory`: who goes on with what they know. */
+/** The replacement for the record of a firewall: it begins anew from the statuses, and also knows what was added to it and what may still be done with the outcome lost:
+ *  all that was opened since is in doubt. Null when nothing is ours and no call may be under way. `memory`: the actors that go on with what they know. */
 export function rebuiltFirewall(
   id: ActorId,
   record: ActorRecord | undefined,
@@ -86,19 +86,19 @@ export function rebuiltFirewall(
   return { ...record, chart: chart.name, chartVersion: chart.version, snapshot: snapshot as ActorRecord['snapshot'], waiting: {} };
 }
 
-/** With all that was claimed besides: whoever claims it is heard only once it knows where its address is, which may take longer than any doubt. */
+/** Adds all other former claims: a claimant claims again only once it knows where its address is, which may take longer than any doubt. */
 function withKept(claims: Claims, { snapshot }: ActorRecord, memory: Memory): Claims {
   const { claims: former = {} } = snapshot.context as unknown as Partial<FirewallContext>;
   const kept = Object.entries(former).flatMap(([claimant, held]) => {
     const told = claims[claimant];
-    // What goes on in memory tells by itself what it needs, and ends nothing that it knows nothing of: another object may have had its name.
+    // A claimant that goes on in memory claims what it needs itself. It never ends a claim that it does not know of: another object may have had its name.
     if (!told && memory.has(cellOf(claimant))) return [];
     return [[claimant, onlyKept(told ? [told, held] : [held])] as const];
   });
   return { ...claims, ...Object.fromEntries(kept) };
 }
 
-/** What is remembered of a firewall, and what was added to it besides, as is kept of the stored records. Nothing of that is removed before those that need it can have claimed it. */
+/** The remembered record of a firewall, plus what was added to it according to the stored record. None of that is removed before its users have had time to claim it. */
 export function alsoOwned(record: ActorRecord, kept: ActorRecord): ActorRecord {
   const owned = union(ownedIn(record), ownedIn(kept));
   const doubt = doubtOf(kept);
@@ -107,7 +107,7 @@ export function alsoOwned(record: ActorRecord, kept: ActorRecord): ActorRecord {
 
 const NOTHING = { ports: [], nodes: [] };
 
-/** The record may be of another program: what it does not say was not added. */
+/** The record may have been written by another version: what it does not list was not added. */
 function ownedIn({ snapshot }: ActorRecord): FirewallContext['owned'] {
   const { owned } = snapshot.context as unknown as Partial<FirewallContext>;
   return { ports: owned?.ports ?? [], nodes: owned?.nodes ?? [] };

@@ -32,9 +32,9 @@ export interface LeaderPorts extends TurnPorts {
   readonly queues: Queues;
   readonly providers: ProviderDirectory;
   readonly pools: ObservedPools;
-  /** Whether objects of the kind are seen; while they are not, a missing one says nothing. */
+  /** Whether objects of the kind are observed; while they are not, a missing one means nothing. */
   readonly isServed: (kind: string) => boolean;
-  /** Whether the object is gone that an actor stands for. */
+  /** Whether the object that an actor stands for is gone. */
   readonly isGone: (actor: ActorId, uid: string) => boolean;
   /** Whether the store is away: some jobs wait for it, and none can be lost in the memory of this process. */
   readonly isAway: () => boolean;
@@ -44,10 +44,10 @@ export interface LeaderPorts extends TurnPorts {
   readonly listsChanged: () => void;
 }
 
-/** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */
+/** One term of leadership: takes over the records and sends the facts to pools. Ends for good when it halts or is closed. */
 export class Leader {
   readonly term: number;
-  /** Hears what is told of Services, IPGroups, IPs and VirtualIPs. */
+  /** Receives events about Services, IPGroups, IPs and VirtualIPs. */
   readonly vips: VipDesk;
   readonly #ports: LeaderPorts;
   readonly #cells: Cells;
@@ -56,11 +56,11 @@ export class Leader {
   readonly #inbox: Inbox;
   readonly #alarms: Alarms;
   readonly #leftQueues: LeftQueues;
-  /** Pools that were told everything; before, facts only wait in `pools`. */
+  /** Pools that have received all facts; before that, facts only wait in `pools`. */
   readonly #started = new Set<ActorId>();
-  /** Stored pools that have resumed and are told no facts: those without an object only end, and those that wait for a list only create what they had begun to. */
+  /** Stored pools that have resumed but receive no facts: those without an object only end, and those that wait for a list only finish a creation that they had begun. */
   readonly #resumed = new Set<ActorId>();
-  /** Of objects that were let go, as long as they are still to be seen: the uid under the name. */
+  /** The uids of objects whose cleanup is complete, by actor, while the objects are still observed. */
   readonly #over = new Map<ActorId, string>();
 
   constructor(term: number, ports: LeaderPorts, halted: (why: Halt) => void) {
@@ -119,32 +119,32 @@ export class Leader {
     return this.#cells.all;
   }
 
-  /** Its records are all that is known; before, they are being taken over. */
+  /** Its records are complete; before that, they are being taken over. */
   get hasRecords(): boolean {
     return this.#cells.isLoaded;
   }
 
   readonly recordsOf = (cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null => this.#cells.recordsOf(cell);
 
-  /** Why a pool has not been told everything yet: its provider is not read. Null when it waits for no such thing. */
+  /** Why a pool has not received all facts yet: its provider has not been read. Null when it waits for no such thing. */
   unread(id: ActorId): string | null {
     const pool = isPool(id) && !this.#started.has(id) ? this.#ports.pools.all.get(id) : undefined;
     return pool ? this.lists.unread(id, pool) : null;
   }
 
-  /** Resolves once the turn that heard it is saved; at once for an actor that is not there. */
+  /** Resolves once the turn that handled it is saved; at once for an actor that does not exist. */
   deliver(envelope: Envelope): Promise<void> {
     return this.#cells.deliver(envelope);
   }
 
-  /** Delivers without an answer. */
+  /** Delivers without waiting. */
   tell(to: ActorId, event: Envelope['event']): void {
     this.#cells.tell(to, event);
   }
 
   // ---------------------------------------------------------------- the term
 
-  /** Takes over what is stored; `written`: all of it, where this process has just written it. From then on facts, outcomes and timers are heard. @throws Unreachable */
+  /** Takes over what is stored; `written`: all of it, if this process has just written it. From then on facts, outcomes and timers are received. @throws Unreachable */
   async open(written: ReadonlyMap<ActorId, StoredCell> | null = null): Promise<void> {
     const { pools, settings, isAway, clock } = this.#ports;
     const stored = written ?? (await loadCells(this.#ports, this.term));
@@ -153,9 +153,9 @@ export class Leader {
     await resetClaims(stored, this.#ports, this.term);
     await pools.goBy(this.recordsOf, clock, isOver);
     const { true: owners = [], false: shared = [] } = Object.groupBy(this.cells.keys(), (id) => `${isPool(id) || isRecordSet(id)}`);
-    // Before anybody asks anything of them.
+    // Before anything is sent to them.
     await inSlices(shared, clock, isOver, (id) => this.#cells.resume(id));
-    // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
+    // Only after the store has confirmed that it is still the same one: otherwise part of what was loaded may be missing.
     this.#cells.open();
     this.lists.endUnknown();
     await inSlices(owners, clock, isOver, (id) => {
@@ -174,21 +174,21 @@ export class Leader {
     this.#alarms.every(settings.leftQueuesEveryMs, () => void this.#leftQueues.look());
   }
 
-  /** Begins no turn any more, from this moment on. One that is being saved may still be found to be saved. */
+  /** Begins no more turns from this moment on. A write under way may still turn out to be saved. */
   halt(why: Halt): void {
     this.#alarms.cancel();
     this.#ports.pools.forget(this.recordsOf);
     this.#cells.stop(why);
   }
 
-  /** Stops. Nothing is heard any more; what was saved is with the next leader. */
+  /** Stops. Nothing more is received; what was saved is taken over by the next leader. */
   async close(why: Halt, graceMs: number): Promise<void> {
     this.halt(why);
     await this.#inbox.close(graceMs);
     await this.#cells.quiet();
   }
 
-  /** Resolves once what has begun so far is stored, or will not be any more. */
+  /** Resolves once everything begun so far is stored, or will not be stored any more. */
   begun(): Promise<void> {
     return this.#cells.quiet();
   }
@@ -197,7 +197,7 @@ export class Leader {
     return new Map([...this.cells].map(([id, cell]) => [id, cell.records]));
   }
 
-  // ---------------------------------------------------------------- facts; what comes before the records are taken over is asked for when they are
+  // ---------------------------------------------------------------- facts; those that arrive before the records are taken over are read again then
 
   observePool(pool: PoolObject): void {
     if (!this.#cells.isOpen) return;
@@ -232,7 +232,7 @@ export class Leader {
   observeCluster(id: ActorId): void {
     this.#changes.settle(id);
     const pool = this.#ports.pools.all.get(id);
-    // Of other nodes it has to know who holds them, before it decides who is to.
+    // If its nodes have changed, it has to know which addresses they hold before it elects.
     if (pool && isPool(id) && this.#started.has(id)) this.lists.tellList(id, pool);
     this.#cells.tellInTurn(id, () => {
       const fact = this.#ports.pools.fact(id);
@@ -240,7 +240,7 @@ export class Leader {
     });
   }
 
-  /** Nodes have come or gone: what is on their machines may be taken now, or not any more. */
+  /** Nodes have come or gone: addresses on their machines may become available to pools, or stop being so. */
   machinesChanged(): void {
     if (this.#cells.isOpen) this.lists.tellPlaces();
   }
@@ -259,9 +259,9 @@ export class Leader {
   #tellSpec(id: ActorId, pool: PoolObject, lost: readonly Address[] = []): void {
     const name = this.lists.providerOf(pool);
     const { unread = false, provider = null } = this.#ports.providers.all[name] ?? {};
-    // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
+    // Whether the provider is usable depends on a Secret: the spec is sent as soon as that has been read.
     if (unread) return;
-    // One that it has come to name may be nobody else's: then nobody has read it.
+    // A provider that the pool names only now may have no other pool, and so not have been read.
     if (provider && this.#started.has(id) && isPool(id)) this.lists.readFor(pool, provider);
     this.#cells.tellFact(id, { ...specFact(id, pool, this.#ports), ...(lost.length > 0 && { lost }) });
     // Tolerations are no part of the selectors: the same nodes may match differently now.
@@ -289,13 +289,13 @@ export class Leader {
     else if (this.lists.isHeldUp(id, pool)) this.#tellLoss(id, pool, lostBy(id, context, this.#ports.pools));
   }
 
-  /** It gives up what another one has by now, who could not begin before, and takes nothing: its nodes are not told. */
+  /** The pool gives up what another pool has by now, which cannot begin until then. It takes nothing: it receives no nodes. */
   #tellLoss(id: ActorId, pool: PoolObject, lost: readonly Address[]): void {
     for (const actor of lost.length > 0 ? (this.recordsOf(id)?.keys() ?? []) : []) this.#cells.resume(actor);
     if (lost.length > 0) this.#tellSpec(id, pool, lost);
   }
 
-  /** A record set needs no list of a provider: its zone reads what stands there before it writes. */
+  /** A record set needs no provider list: its zone reads the existing records before it writes. */
   #startRecordSet(id: ActorId, object: PoolObject): void {
     this.#started.add(id);
     this.#cells.resume(id);
@@ -306,11 +306,11 @@ export class Leader {
     return this.cells.has(id) && !this.#started.has(id) && !this.#isFormer(id);
   }
 
-  /** Everything a pool has to know, in an order in which nothing is decided on what is out of date. */
+  /** Sends a pool everything it has to know, in an order in which nothing is decided on stale facts. */
   #start(id: ActorId, pool: PoolObject, truth: ProviderList): void {
     if (!this.#isDue(id)) return;
     this.#started.add(id);
-    // From here on the pool takes nothing that it remembers of its nodes for true: it decides once they are told.
+    // From here on the pool trusts nothing that it remembers of its nodes: it decides once it has received them.
     this.#cells.resume(id);
     this.lists.tellAddresses(id, truth, null);
     for (const actor of this.recordsOf(id)?.keys() ?? []) {
@@ -324,7 +324,7 @@ export class Leader {
     if (isRoutedIP(id) && isReleased(pool)) this.#release(id, pool);
   }
 
-  /** A creation asks for lists of its own, and nobody else creates before it is over: it does not wait for a list that cannot be had. */
+  /** A creation fetches its own lists, and no other pool creates until it is over: it does not wait for a list that cannot be read. */
   #goOnCreating(id: ActorId): void {
     const context = poolContextIn(this.recordsOf(id), id);
     if (!context || rightTaken(context).length === 0 || this.#resumed.has(id)) return;
@@ -332,12 +332,12 @@ export class Leader {
     this.#cells.resume(id);
   }
 
-  /** The user has deleted a RoutedIP, which stays until all that was done for it is undone, or until he wants no more of that. */
+  /** The user has deleted a RoutedIP. It stays until everything that was done for it is undone, or until the user waives that. */
   #release(id: ActorId, pool: PoolObject): void {
     this.#delete(id, { type: 'DELETED', force: isForced(pool) });
   }
 
-  /** A pool that is to resume has to be told everything, as after a load. */
+  /** A pool that resumes has to receive all facts again, as after a load. */
   #resume(actor: ActorId): void {
     if (this.#isFormer(actor) || !this.#started.delete(actor)) {
       this.#cells.resume(actor);
@@ -346,7 +346,7 @@ export class Leader {
     this.#observeAgain([actor]);
   }
 
-  /** The records are those of a pool whose object is gone. Another one may have got its name. */
+  /** The records belong to a pool whose object is gone. Another object may have its name by now. */
   #isFormer(id: ActorId): boolean {
     const cell = this.cells.get(id);
     const uid = cell ? uidOf(id, cell.records) : null;
@@ -357,7 +357,7 @@ export class Leader {
     this.#delete(id, { type: 'DELETED', gone: true });
   }
 
-  /** One that was not started in this term will not be any more: what was under way in it is asked for anew, once, by whoever ends it. */
+  /** A pool that was not started in this term never will be: what was under way in it is requested anew, once, by the deletion. */
   #delete(id: ActorId, deleted: Envelope['event']): void {
     const hasResumed = this.#started.has(id) || this.#resumed.has(id);
     if (!hasResumed) this.#cells.resume(id);
@@ -381,7 +381,7 @@ export class Leader {
     if (seen && !this.#isOver(id, seen)) this.#introduce(id, seen);
   }
 
-  /** All was undone that was done for the object, and nothing keeps it from going but others: it is seen until they have, or for a moment more. */
+  /** Everything done for the object is undone, and only other finalizers keep it: it is observed until they are removed, or a moment longer. */
   #isOver(id: ActorId, pool: PoolObject): boolean {
     return this.#over.get(id) === pool.ref.uid || isUndone(pool);
   }

@@ -21,7 +21,7 @@ export interface TakeoverPorts extends RebuildPorts {
 
 // ---------------------------------------------------------------- Continue
 
-/** What the store holds, in today's form. A cell that cannot be brought into it is rebuilt. @throws Unreachable */
+/** What the store holds, in today's form. A cell that cannot be migrated is rebuilt. @throws Unreachable */
 export async function loadCells(ports: TakeoverPorts, term: number): Promise<Cells> {
   const cells = new Map<ActorId, StoredCell>();
   for (const id of await ports.store.cells()) {
@@ -36,8 +36,8 @@ export async function loadCells(ports: TakeoverPorts, term: number): Promise<Cel
   return cells;
 }
 
-/** Writes what this process remembers over whatever the store kept of it. What the store holds besides has ended, or was to end while nobody knew of it. `unread`: this process
- *  began without the store, which alone tells what was added to firewalls before; that is kept as after a rebuild. @throws Unreachable */
+/** Overwrites the stored cells with what this process remembers. Other cells in the store have ended, or should have ended without this process knowing of them. `unread`:
+ *  this process began without the store, the only source for what was added to firewalls earlier; that is kept as in a rebuild. @throws Unreachable */
 export async function writeMemory(memory: Memory, ports: TakeoverPorts, term: number, unread: boolean): Promise<Cells> {
   const { store } = ports;
   const cells = new Map<ActorId, StoredCell>();
@@ -54,7 +54,7 @@ export async function writeMemory(memory: Memory, ports: TakeoverPorts, term: nu
   return cells;
 }
 
-/** What is stored of nodes may be out of date: an outcome that comes before the pool resumes has nothing granted by it. */
+/** Stored nodes may be stale: an outcome that arrives before the pool resumes must grant nothing based on them. */
 export const withUnknownNodes = (cell: StoredCell): StoredCell => ({
   ...cell,
   records: Object.fromEntries(
@@ -99,11 +99,12 @@ function migrated(record: ActorRecord, charts: Charts): Read {
   return { record: { ...record, chartVersion: chart.version, snapshot: snapshot as ActorRecord['snapshot'] } };
 }
 
-/** With what is in doubt in them being so until then, a firewall at the latest: whoever carries out what is decided next need not know that this process came back. */
+/** Sets the end of what is in doubt to `until`, for a firewall to `until` at the latest: a process that carries out the next decisions need not know that this process came
+ *  back. */
 export const inDoubtUntil = (cells: Cells, until: number): Cells =>
   new Map([...cells].map(([id, cell]) => [id, { ...cell, records: Object.fromEntries(renewedIn(Object.entries(cell.records), until)) }]));
 
-/** The same of what is only in memory yet. */
+/** The same for what is only in memory yet. */
 export const rememberedInDoubtUntil = (memory: Memory, until: number): Memory =>
   new Map([...memory].map(([id, records]) => [id, new Map(renewedIn([...records], until))]));
 
@@ -126,12 +127,12 @@ function renewed(record: ActorRecord, until: number): ActorRecord {
 
 // ---------------------------------------------------------------- Rebuild
 
-/** Puts in the place of all that the store holds what is rebuilt, cell by cell. @throws Unreachable */
+/** Replaces everything in the store with what is rebuilt, cell by cell. @throws Unreachable */
 export async function rebuildCells(ports: TakeoverPorts, term: number): Promise<void> {
   for (const id of await ports.store.cells()) await rebuild(id, await ports.store.load(id), ports, term);
 }
 
-/** One write: whoever ends on the way leaves each cell as it was, or rebuilt with all that is kept of it. */
+/** One write: a process that ends midway leaves each cell as it was, or rebuilt with everything that is kept of it. */
 async function rebuild(
   id: ActorId,
   stored: StoredCell | null,
@@ -145,7 +146,7 @@ async function rebuild(
   return null;
 }
 
-/** Records that nobody can make anything of hold nobody up. */
+/** Unreadable records block no takeover. */
 function keptOf(cell: ActorId, records: StoredCell['records'], ports: TakeoverPorts, term: number, memory?: Memory): ActorRecord | null {
   try {
     return rebuilt(cell, records, term, ports, memory);
@@ -157,7 +158,7 @@ function keptOf(cell: ActorId, records: StoredCell['records'], ports: TakeoverPo
 
 // ---------------------------------------------------------------- both
 
-/** No record is written so often: counting goes on from a version that can be counted on. */
+/** No record is written this often: higher versions are not trusted for counting. */
 const FAR_VERSION = 1e12;
 
 async function replace(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>, store: RecordStore, term: number): Promise<StoredCell> {
@@ -186,7 +187,7 @@ async function replace(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>
   return { records: newer, outbox: [], seen: stored?.seen ?? {} };
 }
 
-/** Puts the claims that the records imply in the place of the stored ones, before anything is elected. @throws Unreachable when the term does not hold any more */
+/** Replaces the stored claims with those that the records imply, before any election. @throws Unreachable when the store no longer holds the term */
 export async function resetClaims(
   cells: ReadonlyMap<ActorId, StoredCell>,
   { charts, store, providers, clock }: Pick<TakeoverPorts, 'charts' | 'store' | 'providers' | 'clock'>,

@@ -16,28 +16,28 @@ import { type FirewallPorts, type Memory, rebuiltFirewall } from './in-doubt.ts'
 export interface RebuildPorts extends FirewallPorts {
   readonly pools: Pick<ObservedPools, 'all' | 'providerOf' | 'createsBy'>;
   readonly providers: { readonly all: Readonly<Record<string, unknown>> };
-  /** Whether the object that the actor stands for is gone, or another one of that name is there; false while that cannot be seen. */
+  /** Whether the object that the actor stands for is gone, or replaced by another one of that name; false while that cannot be observed. */
   readonly isGone: (actor: ActorId, uid: string) => boolean;
 }
 
-/** What is kept of the records of a pool that is rebuilt. */
+/** What is kept from the records of a pool that is rebuilt. */
 interface Former {
   /** The last term under which they may have been written. */
   readonly term: number;
   /** A creation that may be under way. */
   readonly intent: PoolContext['acquiring']['intent'];
-  /** What that was begun by. */
+  /** The spec under which that was begun. */
   readonly by: PoolSpec | null;
   /** Assigns that may be under way. */
   readonly doubts: ReadonlyMap<Address, Doubt>;
-  /** Firewalls of which something is claimed for its addresses. */
+  /** Firewalls on which claims exist for its addresses. */
   readonly claimed: ReadonlyMap<Address, readonly ActorId[]>;
-  /** Of a RoutedIP that has got an address. */
+  /** Of a RoutedIP that has an address. */
   readonly binding: Binding | null;
 }
 
-/** What takes the place of the records of a cell that is rebuilt: a pool that begins anew with what its status says, a pool without an object that is only to end, or a firewall
- *  that knows what was added to it. `memory`: those that go on with what they know. Null when nothing has to be kept: the rest begins anew with the first that is told to it. */
+/** The replacement for the records of a cell that is rebuilt: a pool that begins anew from its status, a pool without an object that only ends, or a firewall that knows
+ *  what was added to it. `memory`: the cells that go on with what they know. Null when nothing has to be kept: the rest begins anew with its first event. */
 export function rebuilt(
   cell: ActorId,
   records: StoredCell['records'],
@@ -54,7 +54,7 @@ export function rebuilt(
   return { ...record, chart: chart.name, chartVersion: chart.version, snapshot: snapshot as ActorRecord['snapshot'], waiting: {} };
 }
 
-/** What a pool without records begins with. */
+/** The initial input of a pool without records. */
 export function poolInput(object: PoolObject, ports: Omit<RebuildPorts, 'isGone'>, former?: Former): PoolInput {
   const { clock, pools, settings } = ports;
   const id = actorOf(object.ref);
@@ -65,16 +65,16 @@ export function poolInput(object: PoolObject, ports: Omit<RebuildPorts, 'isGone'
   return { id, ref: object.ref, since: object.createdAt, ...known(pools.providerOf(object), ports), remembered };
 }
 
-/** All was undone that was done for the RoutedIP: others keep it from going, or it is seen for a moment more. */
+/** Everything done for the RoutedIP is undone: other finalizers keep it, or it is observed for a moment longer. */
 export const isUndone = ({ ref, deleting, marks }: PoolObject): boolean =>
   isRoutedIP(actorOf(ref)) && deleting && !marks?.finalizers.includes(FINALIZER);
 
-/** A status tells of a creation before anything is sent, and until it is known what came of that: records that do not fit may be older. But FLIPOP's own definition lets
- *  none tell of it, nor of a term. A status of a later term tells of assigns that are newer than those of the records. */
+/** A status shows a creation before anything is sent and until its outcome is known, so records that do not match may be older. But FLIPOP's own CRD has no field for it,
+ *  nor for a term. A status of a later term shows newer assigns than the records. */
 function withFormer(told: RememberedPool, { term, by, doubts, claimed, ...former }: Former, status: unknown): RememberedPool {
   const intent = told.intent ?? (termIn(status) > 0 ? null : former.intent);
   const isSame = by !== null && intent?.listedAt === former.intent?.listedAt;
-  // What the records say of it counts, unless it has another one since.
+  // The binding in the records counts, unless the status shows another address since.
   const binding = !told.bound || told.bound === former.binding?.bound ? former.binding : null;
   const remembered = withClaimed({ ...told, intent, ...(isSame && { by }), ...binding }, claimed);
   return termIn(status) > term ? remembered : withDoubts(remembered, doubts, told.inDoubtUntil);
@@ -100,8 +100,8 @@ function bindingOf({ spec, exposed }: Partial<PoolContext>): Binding | null {
   return bound ? { bound, ...(by && { boundBy: by }) } : null;
 }
 
-/** A pool that is only to end, or a RoutedIP that somebody has let go: it knows which addresses it had, so that no node goes on to bear them, what it claims of firewalls, and the creation
- *  that it had begun. It claims no node and sends nothing: others may have decided about these addresses since. */
+/** A pool that only ends, or a RoutedIP that was released by another party: it knows its former addresses, so that no node keeps bearing them, its claims on firewalls, and
+ *  the creation that it had begun. It claims no node and sends nothing: others may have decided about these addresses since. */
 function endingInput(
   id: ActorId,
   context: Partial<PoolContext>,
@@ -124,7 +124,7 @@ function endingInput(
 const known = (provider: string, { providers }: Pick<RebuildPorts, 'providers'>): { readonly provider?: string } =>
   Object.hasOwn(providers.all, provider) ? { provider } : {};
 
-/** What is read of a record may be of another program: nothing of it is taken for granted. */
+/** The record may have been written by another version: nothing in it is taken for granted. */
 const contextOf = <Context>(record: ActorRecord | undefined): Partial<Context> => (record?.snapshot.context ?? {}) as Partial<Context>;
 
 function intentIn({ acquiring }: Partial<PoolContext>): Former['intent'] {
@@ -132,19 +132,19 @@ function intentIn({ acquiring }: Partial<PoolContext>): Former['intent'] {
   return Array.isArray(knownAddresses) && typeof listedAt === 'number' ? { knownAddresses, listedAt, region: String(region ?? '') } : null;
 }
 
-/** The spec under which its creation was begun. Only its account can tell what became of that, whether it can be read or not. */
+/** The spec under which its creation was begun. Only its account can tell the outcome, whether it can be read or not. */
 const begunIn = ({ acquiring, spec }: Partial<PoolContext>): PoolSpec | null => acquiring?.by ?? spec ?? null;
 
 type Doubted = readonly (readonly [Address, Doubt])[];
 
-/** What a record tells of an assign that may be under way: nothing where there is none. */
+/** What a record says of an assign that may be under way; empty when there is none. */
 function doubtIn(record: ActorRecord): Doubted {
   const { address, epoch, elected, inDoubtUntil } = contextOf<AddressContext>(record);
   if (record.chart !== 'ip' || !address || (typeof inDoubtUntil !== 'number' && record.waiting.assign === undefined)) return [];
   return [[address, { epoch: epoch ?? 0, ...(elected && { toward: elected.name }) }]];
 }
 
-/** The same of addresses that were not told of yet what the pool remembers. */
+/** The same for addresses that have not received yet what the pool remembers of them. */
 const rememberedDoubts = ({ remembered = {} }: Partial<PoolContext>): Doubted =>
   (Object.entries(remembered) as [Address, PoolContext['remembered'][Address]][]).flatMap(([address, { epoch, inDoubtUntil, toward }]) =>
     inDoubtUntil === null ? [] : [[address, { epoch, ...(toward !== undefined && { toward }) }] as const],
@@ -152,13 +152,13 @@ const rememberedDoubts = ({ remembered = {} }: Partial<PoolContext>): Doubted =>
 
 type Claimed = readonly (readonly [Address, readonly ActorId[]])[];
 
-/** Of which firewalls something is claimed for the address of a record. */
+/** The firewalls on which claims exist for the address of a record. */
 function claimsIn(record: ActorRecord): Claimed {
   const { address, claimed = [] } = contextOf<AddressContext>(record);
   return record.chart === 'ip' && address && claimed.length > 0 ? [[address, claimed]] : [];
 }
 
-/** The same of addresses that were not told of yet what the pool remembers. */
+/** The same for addresses that have not received yet what the pool remembers of them. */
 const rememberedClaims = ({ remembered = {} }: Partial<PoolContext>): Claimed =>
   (Object.entries(remembered) as [Address, PoolContext['remembered'][Address]][]).flatMap(([address, { claimed = [] }]) =>
     claimed.length > 0 ? [[address, claimed] as const] : [],

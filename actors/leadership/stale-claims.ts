@@ -13,7 +13,7 @@ interface Known {
   readonly objects: ReadonlyMap<ActorId, PoolObject>;
 }
 
-/** Gives back what is claimed of firewalls for addresses that nobody runs any more, or ever will: whoever was to say so may have ended with all that was left to send. */
+/** Releases firewall claims of addresses that no actor runs any more, or ever will: the actor that should have released them may have ended with commands unsent. */
 export const leftClaims = (known: Known): readonly { readonly to: ActorId; readonly event: Omit<Claim, 'at'> }[] =>
   [...known.cells.keys()].filter(isFirewall).flatMap((to) => {
     const context = known.cells.get(to)?.records.get(to)?.snapshot.context as unknown as FirewallContext | undefined;
@@ -22,7 +22,7 @@ export const leftClaims = (known: Known): readonly { readonly to: ActorId; reado
       .map((claimant) => ({ to, event: { type: 'CLAIM', claimant, claimId: '', node: null, ports: [], mode: 'prune' } }));
   });
 
-/** One that is rebuilt starts the addresses that it remembers; what has not begun yet, those in its status. */
+/** A rebuilt pool starts the addresses that it remembers; one that has not begun yet starts those in its status. */
 function isLeft(claimant: ActorId, { cells, objects }: Known): boolean {
   const id = cellOf(claimant);
   const records = cells.get(id)?.records;

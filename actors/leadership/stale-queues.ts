@@ -15,20 +15,20 @@ export interface LeftQueuesPorts {
   readonly log: Log;
 }
 
-/** Those that no account owns. */
+/** Queues that belong to no account. */
 const OURS: ReadonlySet<string> = new Set([OUTCOMES, TIMERS, VIP_QUEUE]);
 
-/** Deletes the queues of accounts that are gone. What is asked for under such an account later on has a new queue. */
+/** Deletes the queues of accounts that are gone. Later jobs under such an account get a new queue. */
 export class LeftQueues {
   readonly #ports: LeftQueuesPorts;
-  /** Those that nobody seemed to need the last time. */
+  /** Queues that seemed unused at the last check. */
   #left: ReadonlySet<string> = new Set();
 
   constructor(ports: LeftQueuesPorts) {
     this.#ports = ports;
   }
 
-  /** Deletes what nobody has needed, this time and the last time. To be called from time to time. */
+  /** Deletes queues that were unused at this check and the last one. Call it from time to time. */
   async look(): Promise<void> {
     const { queues, providers, cells, log, isAway } = this.#ports;
     if (isAway()) return;

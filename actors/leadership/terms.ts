@@ -10,45 +10,45 @@ import { inDoubtUntil, rebuildCells, rememberedInDoubtUntil, type TakeoverPorts,
 export interface TermsPorts extends OutagePorts, TakeoverPorts {
   readonly settings: OutagePorts['settings'];
   readonly leadership: Leadership;
-  /** The terms that the statuses bear, as they are now. */
+  /** The terms in the statuses, as they are now. */
   readonly shownTerms: () => Promise<readonly number[]>;
   readonly leaderOf: (term: number, halted: (why: Halt) => void) => Leader;
-  /** A term is about to begin, or is over: what was shown of a former one is to be forgotten. */
+  /** A term is about to begin, or is over: what was shown of a former one has to be dropped. */
   readonly reset: () => void;
-  /** A leader has taken everything over. */
+  /** A leader has completed its takeover. */
   readonly opened: (leader: Leader) => void;
 }
 
-/** A term that ended sooner was no good, and the next one may be no better, ms. */
+/** A term that lasts less counts as failed, and the next one may fail too, ms. */
 const BRIEF_MS = 5000;
 
 const pauseMs = (times: number): number => Math.min(500 * times, 5000);
 
 type Found = Awaited<ReturnType<RecordStore['state']>>;
 
-/** What was decided last, as far as this process can say. */
+/** The last decisions, as far as this process knows. */
 interface Last {
   /** The highest term that it wrote on the Lease. */
   readonly written: number;
-  /** The Lease on which it wrote that, by its uid; null where that is not known. */
+  /** The uid of the Lease on which it wrote that; null where it is not known. */
   readonly lease: string | null;
-  /** The last one up to it under which anything may have been decided. */
+  /** The last term up to `written` under which anything may have been decided. */
   readonly decided: number;
   /** The server that acknowledged what was decided; null when that is not known. */
   readonly server: string | null;
-  /** All that was decided; null when this process does not know it. A leader that has ended: a turn that it has just saved is part of it. */
+  /** The leader that knows all that was decided; null when this process does not. It has ended, but a turn that it has just saved is included. */
   readonly leader: Leader | null;
-  /** It was rebuilt without the store: what that tells besides this process does not know. */
+  /** It was rebuilt without the store: this process does not know what else the store holds. */
   readonly unread: boolean;
 }
 
 const NOTHING: Last = { written: 0, lease: null, decided: 0, server: null, leader: null, unread: false };
 
-/** How a term begins. *Continue*: all that was decided is at hand, in the memory of the process that led last or in the store. *Rebuild*: it is not, and what the statuses and the
- *  provider say counts. */
+/** How a term begins. *Continue*: all that was decided is available, in the memory of the process that led last or in the store. *Rebuild*: it is not, and what the
+ *  statuses and the provider say counts. */
 type Beginning = 'continue' | 'rebuild';
 
-/** The terms that this process leads, one after the other. Starts over, under a new one, whenever the store was lost or written by another, goes away or is back. */
+/** The terms that this process leads, one after another. Starts over under a new term whenever the store was lost or written by another process, goes away or is back. */
 export class Terms {
   readonly outage: Outage;
   readonly #ports: TermsPorts;
@@ -61,10 +61,10 @@ export class Terms {
   #wake: () => void = () => undefined;
   #runId: string | null = null;
   #last = NOTHING;
-  /** Until when a call of a former leader may take effect of which there is no record, monotonic ms. */
+  /** Until when an unrecorded call of a former leader may take effect, monotonic ms. */
   #unrecordedUntil = Number.NEGATIVE_INFINITY;
   #hindrance: string | null = null;
-  /** Since when it takes the records over without having heard of an error, monotonic ms; null while it does not. */
+  /** Since when it has been taking over the records without an error, monotonic ms; null while it does not. */
   #takingOverSince: number | null = null;
   /** How many terms in a row have ended soon after they had begun, and when the last one began, monotonic ms. */
   #brief = 0;
@@ -109,7 +109,7 @@ export class Terms {
     this.#takingOverSince = null;
     this.#leader = null;
     leader?.halt('stale');
-    // Nobody but this process would ever know of what it sent from there.
+    // Only this process would ever know what was sent from memory.
     if (this.outage.isAway) this.outage.leave();
     this.#ports.reset();
     this.#opening = this.#opening.catch(() => undefined).then(() => leader?.close('stale', 1000));
@@ -121,7 +121,7 @@ export class Terms {
     return this.outage.unfitToTake(this.#last.leader !== null && this.#isLast());
   }
 
-  /** Nobody has written a term since this process did. On another Lease the same one is somebody else's, who could not know of it. */
+  /** No other process has written a term since this one did. On another Lease the same number is another process's term, written without knowledge of ours. */
   #isLast(): boolean {
     const { leadership } = this.#ports;
     return this.#last.written === leadership.seenTerm() && this.#last.lease === leadership.seenLease();
@@ -140,7 +140,7 @@ export class Terms {
     await this.#leader?.close('stale', graceMs);
   }
 
-  /** Finds out when the store is away, is back, was emptied, or is another server than before: an acknowledged write may be gone then. */
+  /** Detects when the store is away, is back, was emptied, or is another server than before: an acknowledged write may be lost then. */
   async checkStore(): Promise<void> {
     const { away, store, leadership } = this.#ports;
     this.outage.holderSeen(leadership.holder());
@@ -148,7 +148,7 @@ export class Terms {
     const asked = this.#asked;
     const leader = this.#leader;
     const found = await (away ? away.askUsual() : store.state()).catch((error: unknown) => ({ error }));
-    // Of two answers that cross the one to the later question counts.
+    // When two answers cross, the one to the later request counts.
     if (asked < this.#heard || this.#stopping) return;
     this.#heard = asked;
     if ('error' in found) this.#storeFailed(found.error);
@@ -158,25 +158,25 @@ export class Terms {
   #storeFailed(error: unknown): void {
     this.outage.failed(error);
     if (!this.outage.isLong || this.outage.isAway || !this.#holdsLease) return;
-    // What this process knows goes on in its memory, under a new term: older jobs die, whoever has them.
+    // What this process knows goes on in its memory, under a new term that voids older jobs in any process.
     this.#leader?.halt('stale');
     this.outage.goAway();
     this.#lead();
   }
 
-  /** `asker`: who led when it was asked. Of the store in which a later term was opened the answer may say nothing yet. */
+  /** `asker`: the leader when the request was sent. The answer may predate a later term that was opened in the store. */
   #storeAnswered({ term, runId }: Found, asker: Leader | null): void {
     this.outage.answered();
     if (this.outage.isAway) {
       if (this.outage.isOver && this.#holdsLease) this.#comeBack();
       return;
     }
-    // Somebody has led since: what this process remembers is of no use any more.
+    // Another process has led since: what this one remembers is obsolete.
     if ((term ?? 0) > this.#last.written) this.#last = NOTHING;
     if (this.#holdsLease && asker && asker === this.#leader && this.#runId !== null) this.#compare(asker, { term, runId });
   }
 
-  /** Whether the store still is what the leader has left there. */
+  /** Leads anew unless the store is still as the leader left it. */
   #compare(leader: Leader, { term, runId }: Found): void {
     if (term !== null && term > leader.term) this.#lead();
     else if (term === null || runId !== this.#runId) {
@@ -193,7 +193,7 @@ export class Terms {
     this.#lead();
   }
 
-  /** Opens a term, again and again until it works or the lease is gone. */
+  /** Opens a term, retrying until it works or the lease is lost. */
   #lead(): void {
     this.#round += 1;
     this.#takingOverSince = this.#ports.clock.monotonic();
@@ -235,14 +235,14 @@ export class Terms {
     await store.check();
     const found = await store.state();
     const last = await this.#writeTerm(found);
-    // Whoever was overtaken meanwhile would go on in another place than he has asked.
+    // An overtaken opening would go on with another store than the one it has queried.
     if (!this.#isCurrent(round)) return;
     const beginning = beginningOf(last, found);
     const written = await this.#bringUpToDate(beginning, last, found);
     if (!this.#isCurrent(round)) return;
     if (!(await store.openTerm(last.written))) throw new Error(`the store holds a higher term than ${last.written}`);
     this.#runId = found.runId;
-    // Nobody would end its pause any more.
+    // Once overtaken, a pause would not be ended any more.
     if (!this.#isCurrent(round)) return;
     if (beginning === 'rebuild') await this.#settle();
     if (!this.#isCurrent(round)) return;
@@ -252,36 +252,36 @@ export class Terms {
     await this.#takeOver(beginning, written, round);
   }
 
-  /** Writes a term on the Lease that is higher than all that are known, with the server on which it is to be opened beside it. */
+  /** Writes a term on the Lease that is higher than all known ones, together with the server on which it will be opened. */
   async #writeTerm(found: Found): Promise<Last> {
     const { leadership, shownTerms, store, clock, settings } = this.#ports;
     const shown = await shownTerms();
     const highest = Math.max(leadership.seenTerm(), found.term ?? 0, ...shown);
-    // After the Lease was deleted others may have led under lower terms than its own.
+    // After the Lease was deleted, other processes may have led under lower terms than ours.
     const isOwn = this.#last.written === highest && this.#isLast();
     const last = isOwn ? this.#last : { ...NOTHING, decided: highest, server: leadership.seenServer() };
     const written = Math.max(highest, this.#last.written) + 1;
     if (!isTerm(written))
       throw new Error(`no term comes after ${written - 1}: somebody else has written that on the Lease, in Redis or in a status`);
-    // Statuses lag behind, except those of a leader in memory, and before a new Lease is taken no time has passed.
+    // Statuses lag behind, except those of a leader in memory, and a new Lease is taken without any delay.
     const isUnrecorded = highest > 0 && !last.leader && found.term === null && leadership.isNew() && !store.isFleeting?.();
     if (isUnrecorded) this.#unrecordedUntil = clock.monotonic() + settings.callDeadlineMs;
     await leadership.writeTerm(written, this.#serverOf(found));
     this.outage.termWritten(last.leader !== null);
-    // Should this fail further on, the next try is not to take its own term for somebody else's.
+    // If a later step fails, the next attempt must not take this term for that of another process.
     this.#last = { ...last, written, lease: leadership.seenLease() };
     return this.#last;
   }
 
-  /** Makes the store complete before the new term is opened in it: until then whoever comes next, should this process end on the way, finds a term there that is older than the
-   *  one on the Lease, and rebuilds. Answers what it has written, where that is all. */
+  /** Completes the store before the new term is opened in it: if this process ends midway, the next leader finds a term there that is older than the one on the Lease, and
+   *  rebuilds. Returns what it has written if that is everything, else null. */
   async #bringUpToDate(beginning: Beginning, { decided, leader, unread }: Last, { term: stored }: Found): Promise<Cells | null> {
     const { store, log, clock, settings } = this.#ports;
     if (!leader && (beginning === 'continue' || stored === null)) return null;
     const under = stored ?? decided - 1;
     if (stored === null && !(await store.openTerm(under))) throw new Error(`the store holds a higher term than ${under}`);
     if (leader) {
-      // Should this process end before it has said by when all is settled, what stands there says so for long enough.
+      // If this process ends before it has recorded when everything is settled, these doubts last long enough.
       const until = clock.now() + settings.storePatienceMs + settings.callDeadlineMs;
       const memory = withUnheard(leader.memory(), clock.now(), this.#unsettledMs());
       return writeMemory(rememberedInDoubtUntil(memory, until), this.#ports, under, unread);
@@ -295,10 +295,11 @@ export class Terms {
     const { clock, log, settings } = this.#ports;
     this.#ports.reset();
     const leader = this.#ports.leaderOf(this.#last.written, (why) => this.#halted(leader, why));
-    // From here on facts reach it; what it may not hear yet it asks for when it opens.
+    // From here on facts reach it; those that it cannot accept yet are read again when it opens.
     this.#leader = leader;
     try {
-      // The store refuses former terms from now on: what can still take effect is a call that is under way, and, while it is away, what others may have of it.
+      // The store refuses former terms from now on. Only a call under way can still take effect and, while the store is away, jobs that other processes may have taken from
+      // it.
       await leader.open(written && inDoubtUntil(written, clock.now() + Math.max(settings.callDeadlineMs, this.#unsettledMs())));
     } catch (error) {
       this.#leader = null;
@@ -314,7 +315,7 @@ export class Terms {
     this.#ports.opened(leader);
   }
 
-  /** Nobody knows what a former leader had sent: it takes effect, or is not sent any more, before anything is read. */
+  /** What a former leader had sent is unknown: it takes effect, or can no longer be sent, before anything is read. */
   async #settle(): Promise<void> {
     const ms = this.#unsettledMs();
     if (ms === 0) return;
@@ -323,12 +324,12 @@ export class Terms {
     this.#takingOverSince = this.#takingOverSince === null ? null : this.#ports.clock.monotonic();
   }
 
-  /** How long others may still send what was decided in the store before that went, and a call may take effect, ms. */
+  /** How long other processes may still send what was decided in the store before it was lost, and a call may take effect, ms. */
   #unsettledMs(): number {
     return Math.max(0, Math.max(this.outage.settledAt, this.#unrecordedUntil) - this.#ports.clock.monotonic());
   }
 
-  /** Memory is no server that another process could find again. */
+  /** Null for memory: another process could not find it again. */
   #serverOf({ runId }: Found): string | null {
     return this.#ports.store.isFleeting?.() ? null : runId;
   }
@@ -337,7 +338,7 @@ export class Terms {
 
   #halted(leader: Leader, why: Halt): void {
     if (leader !== this.#leader || !this.#holdsLease || this.#stopping) return;
-    // Somebody has written since, or an own write was carried out whose answer was lost: the store knows more than this process.
+    // Another process has written since, or a write of ours took effect although its answer was lost: the store knows more than this process.
     if (why !== 'lost') this.#last = { ...this.#last, leader: null };
     this.#brief = this.#ports.clock.monotonic() - this.#openedAt < BRIEF_MS ? this.#brief + 1 : 0;
     this.#lead();
@@ -346,6 +347,6 @@ export class Terms {
 
 type Cells = ReadonlyMap<ActorId, StoredCell>;
 
-/** A store that has acknowledged the last term, and is the same server since, holds all that was decided. Which server that was, a Lease of before does not say. */
+/** A store that has acknowledged the last term, and is still the same server, holds all that was decided. A Lease written by an earlier version does not name the server. */
 const beginningOf = ({ decided, server, leader }: Last, { term, runId }: Found): Beginning =>
   leader || (term !== null && term >= decided && (server ?? runId) === runId) ? 'continue' : 'rebuild';

@@ -6,8 +6,8 @@ import type { Leader } from './leader.ts';
 
 type Accounts = Pick<Leader, 'lists' | 'recordsOf'>;
 
-/** Why nobody can say where the addresses of an account's list are, for those who go by it: it was not read since the leader leads, or cannot be verified any more. Null while
- *  somebody can. */
+/** Why the locations of the addresses in an account's list are unknown: the list was not read since the leader leads, or can no longer be verified. Null while they are
+ *  known. */
 export function accountTrouble(list: string, { lists, recordsOf }: Accounts): Finding | null {
   const unread = lists.refusal(list);
   if (unread !== null) return { reason: 'ProviderUnread', message: unread };
@@ -16,7 +16,7 @@ export function accountTrouble(list: string, { lists, recordsOf }: Accounts): Fi
   return doubt === null ? null : { reason: 'Unverified', message: `${addressesOf(list)} cannot be verified: ${doubt}` };
 }
 
-/** Why lists of accounts could not be read when that was last tried, by name: since the leader leads, with other credentials, or by the last verification. */
+/** Why lists of accounts could not be read at the last attempt, by name: since the leader leads, with other credentials, or at the last verification. */
 export function unreadAccounts(accounts: Accounts): ReadonlyMap<string, string> {
   const { lists } = accounts;
   const whyUnread = (list: string): string | null => {
@@ -28,7 +28,7 @@ export function unreadAccounts(accounts: Accounts): ReadonlyMap<string, string> 
   return new Map(whys.flatMap(([list, why]) => (why === null ? [] : [[list, why]])));
 }
 
-/** How many accounts these are of, under the name that figures of theirs are counted under; 0 where all can be read. */
+/** The number of these accounts, by the label under which their metrics are counted; 0 where all can be read. */
 export function unreadCounts(accounts: Accounts): ReadonlyMap<string, number> {
   const unread = new Set([...unreadAccounts(accounts).keys()].map(accountOfList));
   const counts = new Map<string, number>([...accounts.lists.names()].map((list) => [labelOf(accountOfList(list)), 0] as const));

@@ -4,26 +4,26 @@ import type { Json } from './records.ts';
 
 type Status = PoolProjection['status'];
 
-/** A creation intent that no projection of this process has carried is left in place so long, ms: it may be another replica's, just written. */
+/** A creation intent that no projection of this process has carried is kept for this long, ms: another replica may have just written it. */
 const FOREIGN_INTENT_MS = 10 * 60_000;
 
-/** What jobs write into the status of one object beside its projections: the intent of a creation, and the address of a RoutedIP. A projection of the time before does not
- *  sweep that away; what projections have carried goes with the first that carries it no more. */
+/** Tracks what jobs write into the status of one object beside its projections: the intent of a creation, and the address of a RoutedIP. An earlier projection does not
+ *  remove these; what projections have carried is removed with the first one that no longer carries it. */
 export class Accounted {
   readonly #carried = new Set<Json>();
 
-  /** Takes note of what a projection says, which may never be written because a newer one follows. */
+  /** Records what a projection carries, which may never be written because a newer one follows. */
   note({ status: { pendingCreate, routedIP }, knownIntent }: Pick<PoolProjection, 'status' | 'knownIntent'>): void {
     const startedAt = startOf(pendingCreate);
     for (const intent of [startedAt, knownIntent]) if (typeof intent === 'string') this.#carried.add(intent);
     if (typeof routedIP === 'string') this.#carried.add(routedIP);
   }
 
-  /** What is left as it stands by a status that takes the place of `present`. */
+  /** The fields of `present` that a status replacing it has to keep. */
   left(status: Status, present: Json, now: number): Status {
     const { pendingCreate = null, term, routedIP, addressOrigin } = fieldsOf<Json>(present);
     const startedAt = startOf(pendingCreate);
-    // Of an intent of a former term the records tell that were taken over.
+    // An intent of a former term is in the records that were taken over.
     const isForeign = term === status.term && startedAt !== null && !this.#carried.has(startedAt);
     const isRecent = isForeign && now - Date.parse(startedAt) < FOREIGN_INTENT_MS;
     const isUnheard = typeof routedIP === 'string' && !this.#carried.has(routedIP);

@@ -1,6 +1,6 @@
-/** Of fewer characters none can be too many parts to matter. */
+/** Shorter texts, in characters, cannot have enough parts to matter. */
 const SHORT = 2 ** 16;
-/** Lists and objects in one answer. A page of 500 objects that a cluster stores has a tenth of it. */
+/** Limit of lists and objects in one answer. A page of 500 objects from a cluster has a tenth of it. */
 const MOST_PARTS = 500_000;
 
 const QUOTE = 0x22;
@@ -8,8 +8,8 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
-/** What a peer has sent as JSON. 16 MiB that open a list with each character would hold the event loop for seconds and take a gigabyte, to end in an error all the same.
- *  @throws SyntaxError when it is no JSON, or has more lists and objects than any answer has */
+/** Parses JSON sent by a peer. 16 MiB in which each character opens a list would block the event loop for seconds and take a gigabyte, only to end in an error.
+ *  @throws SyntaxError when it is not JSON, or has more lists and objects than any real answer has */
 export function parseBounded(text: string): unknown {
   if (text.length > SHORT && hasTooManyParts(text)) throw new SyntaxError(`more than ${MOST_PARTS} lists and objects`);
   return JSON.parse(text) as unknown;
@@ -26,7 +26,7 @@ function hasTooManyParts(text: string): boolean {
   return false;
 }
 
-/** Where the string ends whose first character is there. */
+/** The end of the string whose first character is at `from`. */
 function endOfString(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
     let before = at;

@@ -2,15 +2,15 @@ import type { Purpose } from './provider.ts';
 
 /** The request budget of one token, shared by all replicas. */
 export interface Budget {
-  /** Takes `calls` (1 unless given) out of the budget, all or none; as many as the purpose may ever use when that is less. Answers 0 when they may be sent
-   *  now, else after how many ms to ask again: those that wait are given different times, so that they do not all come back for one place. Those that leave
-   *  the same reserve wait in one line, in which the namespaces take turns: a place that is free goes to the one that has had none for the longest time.
-   *  Of `namespaces`, for all of which the calls are made, one gives its turn: whichever has it first. None, for calls of nobody, have a turn of their own,
-   *  too. A few calls of each minute are kept for quiet namespaces, which take no turns for them. Throws `Unreachable`. */
+  /** Takes `calls` (1 by default) out of the budget, all or none; if that is more than the purpose may ever use, as many as it may. Returns 0 when they may be sent now,
+   *  else the time after which to ask again, ms: waiting callers get different times, so that they do not all return for one place. Callers that leave the same reserve
+   *  wait in one line, in which the namespaces take turns: a free place goes to the namespace that has had none for the longest time. `namespaces`: those for which the
+   *  calls are made; the first of them whose turn comes spends it. Calls without a namespace have a turn of their own. A few calls of each minute are kept for quiet
+   *  namespaces, which take no turns for them. Throws `Unreachable`. */
   pay(purpose: Purpose, calls?: number, namespaces?: readonly string[]): Promise<number>;
-  /** What the provider said of its limit in a reply. */
+  /** Records the limit that the provider reported in a reply. */
   observe(limits: { readonly remaining: number; readonly resetAtMs: number }): void;
-  /** Nobody sends for `ms`: the provider answered 429. */
+  /** No process sends for `ms`: the provider answered 429. */
   close(ms: number): Promise<void>;
 }
 
@@ -23,13 +23,13 @@ export interface BudgetWindow {
   readonly left: number;
 }
 
-/** A budget to look at. */
+/** Read access to a budget. */
 export interface BudgetReading {
-  /** As it stands now; takes nothing. While it is closed nothing is left in any window. @throws Unreachable */
+  /** The current state; takes nothing. While the budget is closed nothing is left in any window. @throws Unreachable */
   left(): Promise<readonly BudgetWindow[]>;
 }
 
-/** What a budget allows; what is left out is as DigitalOcean has it. */
+/** The limits of a budget; defaults apply to what is absent. */
 export interface BudgetOptions {
   /** Calls in any minute. Default 250, as DigitalOcean allows. */
   readonly perMinute?: number;
@@ -37,15 +37,14 @@ export interface BudgetOptions {
   readonly perHour?: number;
   /** Creations in any minute. Default 12. */
   readonly createsPerMinute?: number;
-  /** The share of minute and hour that a purpose leaves to others, 0 to 1. Default: failover, its confirmation and firewall nothing, create and
-   *  intend a tenth, verify and dns 0.3. Failover and firewall leave a few of the minute to confirmations all the same. */
+  /** The share of minute and hour that a purpose leaves to others, 0 to 1. Default: 0 for failover, its confirmation and firewall, 0.1 for create and intend, 0.3 for
+   *  verify and dns. Failover and firewall still leave a few calls of the minute to confirmations. */
   readonly reserve?: Readonly<Partial<Record<Purpose, number>>>;
-  /** How long a call counts as one of the last minute. Default 62000: calls are for different times on their way to the provider, which counts when they
-   *  arrive. */
+  /** How long a call counts towards the last minute. Default 62000: calls take different times to reach the provider, which counts them on arrival. */
   readonly minuteMs?: number;
 }
 
-/** What every budget goes by, wherever it is kept. */
+/** The figures that every budget uses, wherever it is kept. */
 export interface BudgetFigures {
   readonly perMinute: number;
   readonly perHour: number;
@@ -53,9 +52,9 @@ export interface BudgetFigures {
   readonly minuteMs: number;
   /** Calls of a minute and of an hour that a purpose leaves to others. */
   readonly leaves: (purpose: Purpose) => { readonly ofMinute: number; readonly ofHour: number };
-  /** Calls of a minute that are kept besides for quiet namespaces: those that have made no more calls in it than this. */
+  /** Calls of a minute that are additionally kept for quiet namespaces: those that have made no more calls in it than this. */
   readonly keptForQuiet: (purpose: Purpose) => number;
-  /** Names the line in which those wait that make calls for that purpose: by what they leave, in percent. */
+  /** The name of the line in which calls for that purpose wait: the reserve that they leave, in percent. */
   readonly lineOf: (purpose: Purpose) => string;
 }
 
@@ -69,14 +68,14 @@ const RESERVE: Readonly<Record<Purpose, number>> = {
   dns: 0.3,
 };
 
-/** The share of a minute that assigns leave to their confirmations: many at once would else not be known to be done before the minute is over. */
+/** The share of a minute that assigns leave to their confirmations: otherwise many assigns at once could not be confirmed within the minute. */
 const CONFIRMATIONS = 0.06;
 
-/** The share of a minute that is kept for quiet namespaces: whoever makes many at once would else keep the failovers of all others
- *  waiting until the minute is over. */
+/** The share of a minute that is kept for quiet namespaces: otherwise a namespace that makes many calls at once would delay the failovers of all others until the minute is
+ *  over. */
 const QUIET = 0.04;
 
-/** Whoever was told to ask again now has its turn kept for it so long, ms: a job comes a little later than it was told to. */
+/** A caller that was told when to ask again keeps its turn this long, ms: jobs return a little late. */
 export const TURN_KEPT_MS = 2_000;
 
 /** The longest that a reply saying "nothing left" closes the budget, ms: its reset time is by the provider's clock, which may be wrong. */
@@ -95,7 +94,7 @@ export function budgetFigures({
     ofHour: Math.floor(perHour * reserves[purpose]),
   });
   const lineOf = (purpose: Purpose): string => String(Math.round(100 * reserves[purpose]));
-  // What leaves a reserve leaves more than that already.
+  // A purpose that leaves a reserve already leaves more than that.
   const keptForQuiet = (purpose: Purpose): number => Math.max(0, Math.floor(perMinute * QUIET) - Math.floor(perMinute * reserves[purpose]));
   return { perMinute, perHour, createsPerMinute, minuteMs, leaves, keptForQuiet, lineOf };
 }

@@ -7,7 +7,7 @@ import type { Json } from './records.ts';
 export interface SecretRef {
   readonly namespace: string;
   readonly name: string;
-  /** One that is missing is no trouble. */
+  /** It may be missing. */
   readonly optional: boolean;
 }
 
@@ -23,23 +23,23 @@ export interface JobTemplates {
   readonly updateFirewall: Json | null;
 }
 
-/** An account or a platform that a class or an issuer asks for. */
+/** An account or a platform that a class or an issuer requests. */
 export interface ProviderNeed {
-  /** Under which it is to be known: see `machines/model/provider-key.ts`. */
+  /** The key under which it is registered: see `machines/model/provider-key.ts`. */
   readonly key: string;
-  /** The cloud whose API is used for what no template drives; null when Jobs drive everything. */
+  /** The cloud whose API is used for everything that no template covers; null when Jobs do everything. */
   readonly cloud: string | null;
-  /** Credentials; with none, those of the environment. */
+  /** Credentials; if empty, those of the environment. */
   readonly secrets: readonly SecretRef[];
   readonly templates: JobTemplates | null;
 }
 
-/** The providers by key; those of the environment always, the others while they are needed. */
+/** The providers by key: those of the environment always, the others while they are needed. */
 export interface ProviderDirectory {
   readonly all: Readonly<Record<string, KnownProvider>>;
-  /** Puts what a class or an issuer asks for in the place of what it asked for before; null for nothing. */
+  /** Replaces what a class or an issuer requested before; null for nothing. */
   need(who: string, need: ProviderNeed | null): void;
-  /** Called with a key after what stands under it has changed: its means, its facts, or that it is there. */
+  /** Called with a key after its entry has changed: its means, its facts, or whether it exists. */
   onChange(listener: (key: string) => void): void;
 }
 
@@ -47,6 +47,6 @@ export interface ProviderDirectory {
 export interface KnownProvider {
   readonly facts: ProviderFacts;
   readonly provider: Provider | null;
-  /** Its credentials have not been looked at yet: nobody is told of it before. */
+  /** Its credentials have not been read yet: it is not announced before that. */
   readonly unread?: true;
 }

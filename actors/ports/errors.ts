@@ -1,7 +1,7 @@
 import type { Difference, ErrorKind, JobFailure, ObservedAddress } from '../../machines/model/types.ts';
 import { visible } from '../../machines/model/visible.ts';
 
-/** Much of a message may be what another program said: nobody reads more of it. Why something is refused often stands at its end. */
+/** Limits of a message, in characters: most of it may come from another program and is not read. The reason for a refusal is often at its end. */
 const LONGEST_MESSAGE = { head: 1_500, tail: 500 };
 
 /** Fit for a log, a condition and a terminal. */
@@ -18,8 +18,8 @@ interface ProviderErrorFields {
   readonly cause?: unknown;
 }
 
-/** A provider call failed. `kind` says what can be done about it; `unknownOutcome` whether it may have taken effect all the same.
- *  Thrown by provider adapters only; messages bear no secrets. */
+/** A provider call failed. `kind` says what can be done about it; `unknownOutcome` whether it may have taken effect anyway. Thrown by provider adapters only; messages
+ *  contain no secrets. */
 export class ProviderError extends Error {
   readonly kind: ErrorKind;
   /** How long the provider asked to wait, ms; null when it said nothing. */
@@ -28,7 +28,7 @@ export class ProviderError extends Error {
   readonly unknownOutcome: boolean;
   /** How long a call of unknown outcome may still take effect, ms; undefined: until the call deadline. */
   readonly effectWithinMs: number | undefined;
-  /** What a condition says of it, where the kind says too little; undefined else. */
+  /** The reason for a condition, where the kind says too little; undefined otherwise. */
   readonly conditionReason: JobFailure['reason'] | undefined;
 
   constructor(kind: ErrorKind, message: string, fields: ProviderErrorFields = {}) {
@@ -42,7 +42,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** A list of addresses has fewer than it says, or changed while it was read. What it shows is there; of what it does not show nobody can tell. */
+/** A list of addresses has fewer than it announces, or changed while it was read. Listed addresses exist; nothing is known of the others. */
 export class PartialList extends ProviderError {
   readonly addresses: readonly ObservedAddress[];
 
@@ -53,7 +53,7 @@ export class PartialList extends ProviderError {
   }
 }
 
-/** Somebody else has written since the object was read that the write is based on: nothing was written. Whoever looks again may write. */
+/** Another writer has changed the object since it was read: nothing was written. Read it again before the next write. */
 export class Overtaken extends ProviderError {
   constructor(message: string, options: { readonly cause?: unknown } = {}) {
     super('Unavailable', message, options);
@@ -61,7 +61,7 @@ export class Overtaken extends ProviderError {
   }
 }
 
-/** The VirtualIP is gone, or its kind is not served at present: what is heard of it next tells which. */
+/** The VirtualIP is gone, or its kind is not served at present: the next observation tells which. */
 export class VirtualIPNotFound extends ProviderError {
   constructor(name: string) {
     super('NotFound', `VirtualIP "${name}" not found`);
@@ -69,7 +69,7 @@ export class VirtualIPNotFound extends ProviderError {
   }
 }
 
-/** When what is withheld is decided anew, unless a fact comes before, ms. */
+/** When a withheld change is decided anew, unless a fact arrives earlier, ms. */
 const WITHHELD_MS = 300_000;
 
 /** This operator only observes: nothing was sent. */
@@ -90,7 +90,7 @@ export class Withheld extends ProviderError {
 
 /** This process may not send for this command. Nothing was sent. */
 export class Fenced extends Error {
-  /** `superseded`: the command is no longer waited for, for good. `stale`: what this process knows is too old to tell; looking again may help. */
+  /** `superseded`: the command is no longer waited for, for good. `stale`: what this process knows is too old to decide; checking again may help. */
   readonly why: 'superseded' | 'stale';
 
   constructor(message: string, why: Fenced['why'] = 'superseded') {
@@ -100,15 +100,15 @@ export class Fenced extends Error {
   }
 }
 
-/** The address is to stay by now: the call that would have deleted it was not sent. */
+/** The address is retained by now: the call that would have deleted it was not sent. */
 export class Retained extends Fenced {}
 
-/** What people are told while the API server answers with errors. */
+/** What users are shown while the API server answers with errors. */
 export const SERVER_ERROR = { reason: 'APIServerError', text: 'the API server answers with an error' } as const;
 
-/** The record store, the job queue or the API server cannot be reached now. Repeating later is right; nothing is known to have happened. */
+/** The record store, the job queue or the API server cannot be reached now. It is right to retry later; nothing is known to have happened. */
 export class Unreachable extends Error {
-  /** The API server is there, and answers that it fails: by a webhook of somebody's, or a store that is full. Waiting alone may not help. */
+  /** The API server is reachable and answers with a failure, of another party's webhook or of a full store, for example. Waiting alone may not help. */
   readonly isAnswered: boolean;
 
   constructor(message: string, { isAnswered = false, ...options }: { readonly cause?: unknown; readonly isAnswered?: boolean } = {}) {
@@ -118,7 +118,7 @@ export class Unreachable extends Error {
   }
 }
 
-/** The API server refuses the write for what it is: it helps to repeat it only once somebody has changed the object, or what is allowed. */
+/** The API server refuses the write itself: a retry helps only once the object, or what is allowed, has been changed. */
 export class Refused extends Unreachable {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
@@ -126,7 +126,7 @@ export class Refused extends Unreachable {
   }
 }
 
-/** `error` as the data that a chart is told. An error that no adapter classified counts as unavailable with unknown outcome: the careful reading. */
+/** `error` as the data that a chart receives. An error that no adapter classified counts as unavailable with unknown outcome, to be on the safe side. */
 export function failureOf(error: unknown): JobFailure {
   if (error instanceof ProviderError) {
     const { kind, message, retryAfterMs, unknownOutcome, effectWithinMs, conditionReason: reason } = error;

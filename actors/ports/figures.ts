@@ -1,4 +1,4 @@
-/** What metrics show of one pool. */
+/** The metrics of one pool. */
 export interface PoolFigures {
   readonly namespace: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface PoolFigures {
   readonly ips: readonly AddressFigures[];
 }
 
-/** What metrics show of one address of a pool, as `status.ips` has it. */
+/** The metrics of one address of a pool, as in `status.ips`. */
 export interface AddressFigures {
   readonly ip: string;
   readonly state: string;
@@ -21,13 +21,13 @@ export interface AddressFigures {
   readonly providerID: string | undefined;
 }
 
-/** What metrics show of one NodeDNSRecordSet. */
+/** The metrics of one NodeDNSRecordSet. */
 export interface RecordSetFigures {
   readonly namespace: string;
   readonly name: string;
-  /** Of the DNS; empty before the first valid spec. */
+  /** The DNS provider; empty before the first valid spec. */
   readonly provider: string;
-  /** Full name of the record; empty before it is known what is wanted. */
+  /** Full name of the record; empty until a valid spec is known. */
   readonly dns: string;
   /** How many records the set has, as last confirmed; 0 before the first time. */
   readonly records: number;
@@ -36,11 +36,11 @@ export interface RecordSetFigures {
 /** An address whose node was lost is active on another one. */
 export interface FailoverFigures {
   readonly provider: string;
-  /** From the turn that heard of the loss to the one that heard the confirmation, ms. */
+  /** From the turn that received the loss to the turn that received the confirmation, ms. */
   readonly tookMs: number;
 }
 
-/** Shows objects of one kind. */
+/** Metrics of objects of one kind. */
 export interface Shown<Figures> {
   readonly show: (figures: Figures) => void;
   readonly forget: (namespace: string, name: string) => void;

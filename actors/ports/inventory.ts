@@ -1,5 +1,5 @@
-/** Where the inventory is written down for those who may read it. */
+/** Writes the inventory to where authorised users can read it. */
 export interface InventoryWriter {
-  /** In the place of what stands there. @throws Error when it cannot be written: Unreachable, or a right is missing */
+  /** Replaces the stored text. @throws Error when it cannot be written: Unreachable, or a permission is missing */
   write(text: string): Promise<void>;
 }

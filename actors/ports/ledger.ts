@@ -1,18 +1,18 @@
 import type { Kept } from '../../machines/model/types.ts';
 
-/** What a namespace keeps at providers, written down where no tenant can change it and where it outlives every store. */
+/** What a namespace keeps at providers, stored where no tenant can change it and where it outlives every store. */
 export interface Ledger {
   readonly kept: readonly Kept[];
-  /** Names what was read; null where nothing was written yet. */
+  /** The version that was read; null where nothing was written yet. */
   readonly version: string | null;
 }
 
-/** Of each namespace by itself: one whose ledger is full or in disorder keeps nobody else from anything. */
+/** One ledger per namespace: one that is full or corrupt does not affect others. */
 export interface LedgerStore {
-  /** What all namespaces keep, those too that are gone, by namespace. @throws Error as below */
+  /** What all namespaces keep, including namespaces that are gone, by namespace. @throws Error as below */
   all(): Promise<ReadonlyMap<string, Ledger['kept']>>;
-  /** @throws Error when it cannot be read: Unreachable, or a right is missing */
+  /** @throws Error when it cannot be read: Unreachable, or a permission is missing */
   read(namespace: string): Promise<Ledger>;
-  /** In the place of what was read under that version. False when somebody else has written since, and nothing was written. @throws Error as above, or when it is too long */
+  /** Replaces what was read under that version. False, with nothing written, when another writer was first. @throws Error as above, or when it is too long */
   write(namespace: string, ledger: Ledger): Promise<boolean>;
 }

@@ -1,13 +1,13 @@
 import type { NamespaceLabels } from '../../machines/model/namespaces.ts';
 
-/** The labels of Namespaces. They are looked at from when somebody first asks: a cluster in which nothing selects namespaces is not watched for them. */
+/** The labels of Namespaces. The watch starts with the first query: it is not needed in a cluster in which nothing selects namespaces. */
 export interface Namespaces {
   labelsOf(namespace: string): NamespaceLabels;
-  /** Told which namespace has other labels than before; null when that may be any. */
+  /** Called with the namespace whose labels have changed; null when it may be any. */
   onChange(changed: (namespace: string | null) => void): void;
 }
 
-/** Where nobody can tell: whatever selects namespaces lets none in. */
+/** For when labels cannot be read: whatever selects namespaces matches none. */
 export const NO_NAMESPACES: Namespaces = {
   labelsOf: () => ({ kind: 'unknown', why: 'Namespaces are not seen' }),
   onChange: () => undefined,

@@ -2,16 +2,16 @@ import type { JobName } from '../../machines/jobs.ts';
 import type { ActorId, ObjectRef } from '../../machines/model/types.ts';
 import type { ActorRecord } from './records.ts';
 
-/** Who sent an event. `outside`: the runtime, with what it observed in the cluster or at the provider, or because it begins or resumes an actor. */
+/** The sender of an event. `outside`: the runtime, with what it observed in the cluster or at the provider, or because it begins or resumes an actor. */
 export type Sender =
   | { readonly kind: 'actor'; readonly actor: ActorId }
   | { readonly kind: 'job'; readonly invokeId: string }
   | { readonly kind: 'timer' }
   | { readonly kind: 'outside' };
 
-/** One event as an actor heard it, with all that it bore. Not a copy: it is neither changed nor kept beyond the call. */
+/** One event as an actor received it, with its whole payload. Not a copy: do not change it or keep it beyond the call. */
 export interface HeardEvent {
-  /** Which of all events of the turn it was. */
+  /** Its position among all events of the turn. */
   readonly order: number;
   readonly event: { readonly type: string; readonly [field: string]: unknown };
   readonly from: Sender;
@@ -21,9 +21,9 @@ export interface HeardEvent {
 export interface Transition {
   readonly actor: ActorId;
   readonly chart: string;
-  /** The types of the events that it heard, in order. */
+  /** The types of the events that it received, in order. */
   readonly events: readonly string[];
-  /** The same events whole. */
+  /** The same events in full. */
   readonly heard: readonly HeardEvent[];
   /** Commands whose outcomes, timers or answers are among the events: each was waited for. */
   readonly consumed: readonly string[];
@@ -31,7 +31,7 @@ export interface Transition {
   readonly after: ActorRecord | null;
 }
 
-/** A turn that was saved. Observers project it; nothing they do flows back. */
+/** A saved turn. Observers project it; nothing they do flows back. */
 export interface SavedTurn {
   readonly cell: ActorId;
   readonly term: number;
@@ -43,9 +43,8 @@ export interface SavedTurn {
 /** One run of a provider job on this replica. */
 export interface JobRun {
   readonly job: JobName;
-  /** `success` and `error` were told to the actor and ended the job. `fenced` ended it in silence: its command is not waited for any more.
-   *  After the others it runs again: it waits for the provider, for the request budget or a 429, for a store that does not answer, or knows
-   *  too little of the leader to send. */
+  /** `success` and `error` were reported to the actor and ended the job. `fenced` ended it silently: its command is no longer waited for. After the others it runs again:
+   *  it waits for the provider, for the request budget or a 429, for a store that does not answer, or knows too little of the leader to send. */
   readonly outcome: 'success' | 'error' | 'fenced' | 'unfinished' | 'rateLimited' | 'unreachable' | 'stale';
   /** From the time it was added to its first start, ms; null for later starts. */
   readonly waitedMs: number | null;
@@ -58,35 +57,35 @@ export interface JobRun {
 export interface SetAside {
   readonly actor: ActorId;
   readonly event: string;
-  /** Of an outcome, a timer, a claim or the answer to one: who still waits for which command, and under which key. */
+  /** For an outcome, a timer, a claim or the answer to one: which actor still waits for which command, and under which key. */
   readonly awaited?: { readonly actor: ActorId; readonly key: string; readonly commandId: string };
 }
 
-/** One step of an address on its way to a node, or its end. `served`: it is where it may be. `gone`: it is given up. */
+/** One step of an address on its way to a node, or its end. `served`: it is where it may be. `gone`: it was given up. */
 export interface MoveStep {
   readonly step: 'lost' | 'elected' | 'assigned' | 'opened' | 'refused' | 'served' | 'gone';
   readonly actor: ActorId;
-  /** When the turn began that made it, ms since the epoch. The turn is saved by now. */
+  /** When the turn of this step began, ms since the epoch. The turn is saved by now. */
   readonly at: number;
-  /** What the log says of it. */
+  /** The fields to log. */
   readonly fields: LogFields;
 }
 
 export interface Observer {
   turnSaved(turn: SavedTurn): void;
   eventSetAside?(event: SetAside): void;
-  /** A job of this queue, or of an account of this cloud, is not run any more: time and again the process ended that ran it. */
+  /** A job of this queue, or of an account of this cloud, is not run any more: the process that ran it ended time and again. */
   jobGivenUp?(queue: string): void;
-  /** This process leads no longer, or starts over: forget what was shown. */
+  /** This process no longer leads, or starts over: drop what was shown. */
   reset?(): void;
 }
 
-/** Looks on at jobs as well, on a replica that does not lead, too. */
+/** Observes jobs as well, also on a replica that does not lead. */
 export interface JobObserver {
   jobRan(run: JobRun): void;
 }
 
-/** Every key that a line of the log may bear besides `level`, `time` and `msg`, for people who look for it or have something count it. docs/operations.md says what each means. */
+/** Every key of a log line besides `level`, `time` and `msg`, for searches and log-based metrics. docs/operations.md says what each means. */
 export const LOG_KEYS = [
   ...(['object', 'objects', 'address', 'from', 'to', 'nodes', 'ports', 'namespace', 'provider'] as const),
   ...(['reason', 'message', 'error', 'stack'] as const),
@@ -111,7 +110,7 @@ export interface Log {
 export const objectName = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>): string =>
   `${kind} ${namespace === '' ? name : `${namespace}/${name}`}`;
 
-/** Named places at which a crash is survivable. Tests end the process there; in production nobody listens. */
+/** Named points at which a crash is survivable. Tests end the process there; production does nothing. */
 export type KillPoint = 'beforeWrite' | 'afterWrite' | 'afterDispatch' | 'beforeSend' | 'beforeReplyRead' | 'afterReply';
 
 export type Probe = (point: KillPoint, about: string) => void;

@@ -13,15 +13,15 @@ export interface NewJob {
 export interface ActiveJob {
   readonly id: string;
   readonly data: Json;
-  /** What the last try of this job left with `keep` or `again`; null at first. */
+  /** What the last run of this job left with `keep` or `again`; null at first. */
   readonly progress: Json;
-  /** True when an earlier run of this job may have got anywhere before its process died. */
+  /** True when an earlier run of this job may have got to any point before its process died. */
   readonly rerun: boolean;
-  /** When it was added, ms since the epoch by the clock of whoever added it. */
+  /** When it was added, ms since the epoch by the clock of the process that added it. */
   readonly queuedAt: number;
-  /** 1 when it is started for the first time, one more with each later start on whatever process. */
+  /** 1 for the first start, one more for each later start in any process. */
   readonly starts: number;
-  /** How many runs in a row ended with their process, or with its lock: since the job was added, or has last asked to run again. */
+  /** How many runs in a row ended with their process, or lost their lock, since the job was added or last asked to run again. */
   readonly deaths: number;
   /** How many calls it could make before it had to wait for the request budget; 0 for none. */
   readonly calls: number;
@@ -37,26 +37,26 @@ export type JobStep =
       readonly kind: 'again';
       readonly afterMs: number;
       readonly progress: Json;
-      /** What the next run is told of its calls; absent for 0. */
+      /** The `calls` that the next run receives; absent for 0. */
       readonly calls?: number;
     };
 
-/** A job that has not ended: it runs, waits for its turn or is put off. */
+/** A job that has not ended: it runs, waits for its turn or is delayed. */
 export interface JobStand {
   readonly isRunning: boolean;
-  /** How often it was started so far, on whatever process. */
+  /** How often it was started so far, in any process. */
   readonly starts: number;
 }
 
-/** A durable queue. A job is one try: a handler that throws ends it as failed, and only its owner's chart tries again. */
+/** A durable queue. A job is one try: a handler that throws ends it as failed, and only its owner's chart retries. */
 export interface JobQueue {
   /** Resolves once stored. Throws `Unreachable`. */
   add(jobs: readonly NewJob[]): Promise<void>;
   /** Best effort; an active job goes on. */
   remove(id: string): Promise<void>;
-  /** Whether a job of this id is kept, finished or not. */
+  /** Whether a job with this id is kept, finished or not. */
   has(id: string): Promise<boolean>;
-  /** How a job stands that has not ended; null when it has, or is not kept. */
+  /** The state of a job that has not ended; null when it has, or is not kept. */
   standOf(id: string): Promise<JobStand | null>;
   /** Progress of a job that is still kept, finished or not; null when it left none or is gone. */
   progressOf(id: string): Promise<Json>;
@@ -72,11 +72,11 @@ export interface Consumer {
 
 export interface Queues {
   queue(name: string): JobQueue;
-  /** The names of all queues that are stored, whoever uses them. @throws Unreachable */
+  /** The names of all stored queues, whoever uses them. @throws Unreachable */
   names(): Promise<readonly string[]>;
-  /** Deletes a queue with all its jobs; one that is used again begins anew. @throws Unreachable */
+  /** Deletes a queue with all its jobs; if used again, it begins anew. @throws Unreachable */
   drop(name: string): Promise<void>;
-  /** This process uses the queue no more, for now: what it holds of it in memory goes. What is stored stays. */
+  /** This process stops using the queue for now: its in-memory state is released. What is stored stays. */
   leave(name: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -3,15 +3,15 @@ import type { ActorId, Finding } from '../../machines/model/types.ts';
 
 // ---------------------------------------------------------------- time
 
-/** Time and timers, so that nothing else in actors/ or machines/ has any. */
+/** The only source of time and timers in actors/ and machines/. */
 export interface Clock {
   /** Wall clock, ms since the epoch. May jump. */
   now(): number;
   /** Monotonic clock, ms; comparable within one process only. */
   monotonic(): number;
-  /** Calls `run` once, `ms` from now at the earliest. Answers what cancels it. */
+  /** Calls `run` once, `ms` from now at the earliest. Returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
-  /** Null as long as the present turn of the event loop is short; then resolves in a later one. Asked before each piece of a long work, so that neither the Lease nor
+  /** Null as long as the present turn of the event loop is short; otherwise resolves in a later one. Call it before each piece of long work, so that neither the Lease nor
    *  the locks of jobs wait for all of it. `turnMs`: what counts as short. Absent where time does not pass by itself. */
   yieldToEventLoop?(turnMs?: number): Promise<void> | null;
 }
@@ -26,9 +26,9 @@ export interface Waiting {
   readonly commandId: string;
   /** When a timer is due, ms since the epoch; absent for jobs and sends. */
   readonly dueAt?: number;
-  /** On which a job was put; absent for timers and sends, and in what was stored before. */
+  /** The queue of a job; absent for timers and sends, and in records written by earlier versions. */
   readonly queue?: string;
-  /** What a job waits for that people are to know; absent or null for nothing. */
+  /** What a job waits for, for users; absent or null for nothing. */
   readonly waits?: Finding | null;
 }
 
@@ -54,12 +54,12 @@ export interface JobCommand {
   /** The queue it runs on: the provider's name, or `kubernetes` for jobs that write to the API server only. */
   readonly queue: string;
   readonly job: JobName;
-  /** What people read in the job dashboard, e.g. `assign 203.0.113.7 → node-a`. */
+  /** The title in the job dashboard, e.g. `assign 203.0.113.7 → node-a`. */
   readonly title: string;
   readonly input: Json;
   /** Lower runs first; 1 failover, 5 the rest, 9 housekeeping. */
   readonly priority: number;
-  /** The command that this one takes the place of after a restart: its progress is taken over. */
+  /** The command that this one replaces after a restart: its progress is taken over. */
   readonly resumes?: string;
 }
 
@@ -69,7 +69,7 @@ export interface TimerCommand {
   readonly actor: ActorId;
   readonly sendId: string;
   readonly dueAt: number;
-  /** How long it is to wait in all, ms; absent in what was stored before. */
+  /** The whole wait, ms; absent in records written by earlier versions. */
   readonly waitMs?: number;
 }
 
@@ -97,14 +97,14 @@ export interface CellWrite {
   readonly records: readonly { readonly actor: ActorId; readonly expected: number; readonly record: ActorRecord | null }[];
   readonly outbox: { readonly add: readonly Command[]; readonly clear: readonly string[] };
   readonly claims: { readonly take: readonly Claim[]; readonly free: readonly Omit<Claim, 'limit'>[] };
-  /** Last handled send per sending actor; null for one of which no send can come again. */
+  /** Last handled send per sending actor; null for an actor whose sends can no longer come again. */
   readonly seen: Readonly<Record<ActorId, string | null>>;
   readonly journal: readonly JournalEntry[];
-  /** It is written also where another server of the store has opened the term: a new leader makes that one complete. */
+  /** Written even if another server of the store has opened the term: a new leader completes that store. */
   readonly overwrites?: boolean;
 }
 
-/** One transition, for people: kept in a capped list per cell. */
+/** One transition, for users: kept in a capped list per cell. */
 export interface JournalEntry {
   readonly actor: ActorId;
   readonly at: number;
@@ -112,8 +112,8 @@ export interface JournalEntry {
   readonly from: Json;
   readonly to: Json;
   readonly note?: string;
-  /** Of an address: the version of its chart, the event without type and time, and the context before it as far as it differs from a new one. Absent where they
-   *  were too long to be kept. */
+  /** For an address: the version of its chart, the event without type and time, and the context before it as far as it differs from a new one. Absent where they were too
+   *  long to be kept. */
   readonly chart?: number;
   readonly data?: Json;
   readonly was?: Json;
@@ -135,7 +135,7 @@ export interface StoredCell {
   readonly seen: Readonly<Record<ActorId, string>>;
 }
 
-/** Names of what may be wrong with a store: labels of a series. */
+/** Names of possible problems with a store, used as metric labels. */
 export const STORE_FAULTS = [
   'OldVersion',
   'EvictingPolicy',
@@ -147,7 +147,7 @@ export const STORE_FAULTS = [
 
 export interface StoreFault {
   readonly reason: (typeof STORE_FAULTS)[number];
-  /** For people: what is wrong, and what to change. */
+  /** For users: what is wrong, and what to change. */
   readonly message: string;
   /** No term is opened with it. */
   readonly isFatal: boolean;
@@ -156,15 +156,15 @@ export interface StoreFault {
 export interface Fencing {
   readonly commandId: string | null;
   readonly term: number | null;
-  /** Another server has opened the term than the one that answers, or the same one before it was started again: what was decided since may not have come here. */
+  /** The term was opened on another server than the one that answers, or on the same one before a restart: later decisions may be missing here. */
   readonly isElsewhere: boolean;
 }
 
 /** Where records live. Every method throws `Unreachable` when the store does not answer in time. */
 export interface RecordStore {
-  /** What is wrong with the way in which the store is set up now. @throws Unreachable */
+  /** What is wrong with the configuration of the store now. @throws Unreachable */
   judge(): Promise<readonly StoreFault[]>;
-  /** The same, before it is used. @throws Error with what to change, e.g. an evicting policy; Unreachable */
+  /** The same check before the store is used. @throws Error with what to change, e.g. an evicting policy; Unreachable */
   check(): Promise<void>;
   /** The term last opened and the identity of the running server; term null when nothing of ours is there. */
   state(): Promise<{ readonly term: number | null; readonly runId: string }>;
@@ -176,13 +176,13 @@ export interface RecordStore {
   save(write: CellWrite): Promise<SaveResult>;
   /** Forgets a cell: records, outbox, journal. Claims are freed by its last write. False under a stale term. */
   drop(cell: ActorId, term: number): Promise<boolean>;
-  /** Puts exactly these claims in the place of all stored ones of a provider. False under a stale term. */
+  /** Replaces all stored claims of a provider with exactly these. False under a stale term. */
   resetClaims(provider: string, claims: readonly Claim[], term: number): Promise<boolean>;
   /** What one actor waits for under `invokeId`, and the open term, read in one call. */
   fence(cell: ActorId, actor: ActorId, invokeId: string): Promise<Fencing>;
   /** The newest transitions of a cell, newest first. */
   journal(cell: ActorId, limit: number): Promise<readonly JournalEntry[]>;
-  /** Whether all of it ends with this process: what a successor has to know then stands in the status before its effect. Never, when absent. */
+  /** Whether the store ends with this process: what a successor has to know is then written to the status before its effect. Never, when absent. */
   isFleeting?(): boolean;
   close(): Promise<void>;
 }

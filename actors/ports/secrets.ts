@@ -2,15 +2,15 @@ import type { SecretRef } from './directory.ts';
 
 /** What is known of a Secret. Its values never reach a record, a log, a status or a job. */
 export type SecretReading =
-  /** It has not been looked at yet. */
+  /** It has not been read yet. */
   | { readonly kind: 'unread' }
   | { readonly kind: 'present'; readonly values: Readonly<Record<string, string>> }
-  /** It is not there or may not be read; `why` is for people and bears no value. */
+  /** It does not exist or may not be read; `why` is for users and contains no value. */
   | { readonly kind: 'missing'; readonly why: string };
 
-/** One user's part in a Secret that is watched. */
+/** One use of a watched Secret. */
 export interface SecretUse {
-  /** As it was last seen; an outage since changes nothing. */
+  /** The Secret as last seen; an outage since then changes nothing. */
   reading(): SecretReading;
   /** The watch ends with its last user. */
   release(): void;

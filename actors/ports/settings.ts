@@ -2,9 +2,9 @@ import { type BackoffTables, FLIPOP_BACKOFF } from '../../machines/model/backoff
 
 /** Figures of the jobs; all in ms. */
 export interface JobSettings {
-  /** When to look again after a call was accepted: counted from the acceptance, the last step repeats. */
+  /** When to check again after a call was accepted, counted from the acceptance; the last step repeats. */
   readonly pollSteps: readonly number[];
-  /** The same of an assign; null for looks that come when it is likely to have ended. */
+  /** The same for an assign; null to check when it is likely to have ended. */
   readonly assignSteps: readonly number[] | null;
   /** How long an assign, a confirmation or a lock may take before the job gives up. */
   readonly assignTimeoutMs: number;
@@ -13,7 +13,7 @@ export interface JobSettings {
   readonly callDeadlineMs: number;
 }
 
-/** Every 150 ms until 1.2 s, then 500, 1000, 2000 ms …: short actions are seen at once, long ones cost few calls. */
+/** Every 150 ms until 1.2 s, then 500, 1000, 2000 ms …: short actions are noticed at once, long ones cost few calls. */
 export const POLL_STEPS: readonly number[] = [150, 150, 150, 150, 150, 150, 150, 150, 500, 1000, 2000];
 
 /** Every figure that an operator may set; all in ms. The same on every replica. */
@@ -21,27 +21,27 @@ export interface Settings extends JobSettings {
   readonly backoff: BackoffTables;
   /** From one verification of all addresses of a token to the next. */
   readonly verifyEveryMs: number;
-  /** From one look for edits by hand to the next, at least. */
+  /** Minimum time from one check for manual edits to the next. */
   readonly editLooksAtLeastMs: number;
-  /** From one look for the Service of an address that seems to have none to the next: nothing is freed on one. */
+  /** From one check for the Service of an address that seems to have none to the next: a single check frees nothing. */
   readonly orphanDoubtMs: number;
-  /** How often every fact is told again. */
+  /** How often every fact is sent again. */
   readonly resyncEveryMs: number;
-  /** How often what could not be dispatched is tried again. */
+  /** How often failed dispatches are retried. */
   readonly sweepEveryMs: number;
-  /** How often queues of accounts that are gone are looked for: they are deleted within twice that. */
+  /** How often queues of removed accounts are looked for: they are deleted within twice that. */
   readonly leftQueuesEveryMs: number;
-  /** Addresses that one namespace may keep, those included whose object is gone; null for as many as it likes. */
+  /** How many addresses one namespace may keep, including those whose object is gone; null for no limit. */
   readonly maxAddressesPerNamespace: number | null;
-  /** Namespaces that may use the operator's credentials besides those that their labels open, `*` for all; null where nothing is said of that. */
+  /** Namespaces that may use the operator's credentials besides those allowed by their labels, `*` for all; null where not configured. */
   readonly operatorCredentials: readonly string[] | null;
-  /** What FloatingIPPools take that they list and that was never their own: `unassigned` leaves it on machines outside of this cluster. */
+  /** Which listed addresses that were never their own FloatingIPPools take: `unassigned` leaves those on machines outside of this cluster. */
   readonly adopt: 'any' | 'unassigned';
-  /** Jobs of one provider that run at once in this process: a hanging call holds a place. */
+  /** Limit of concurrent jobs of one provider in this process: a hanging call occupies a place. */
   readonly jobsAtOnce: number;
-  /** How long a leader keeps the lease while the store does not answer it: then another one may have it. */
+  /** How long a leader keeps the lease while the store does not answer; then another one may have it. */
   readonly storePatienceMs: number;
-  /** How long a stop may last in all, running jobs and last writes included. Pods have to have more (terminationGracePeriodSeconds). */
+  /** How long a shutdown may take in all, running jobs and last writes included. Pods need more (terminationGracePeriodSeconds). */
   readonly shutdownGraceMs: number;
 }
 

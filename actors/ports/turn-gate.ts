@@ -1,7 +1,7 @@
 import type { Clock } from './records.ts';
 
-/** Lets so many turns go on at a time; the others wait in the order in which they came. Thousands that begin at once would each hold what it writes, and
- *  keep the process from its watches and its Lease until all are written. */
+/** Limits the number of concurrent turns; the others wait in order of arrival. Thousands that begin at once would each hold what they write, and keep the process from its
+ *  watches and its Lease until all are written. */
 export class TurnGate {
   readonly #clock: Pick<Clock, 'yieldToEventLoop'>;
   #free: number;
@@ -12,7 +12,7 @@ export class TurnGate {
     this.#clock = clock;
   }
 
-  /** Null when it goes on at once; else resolves when it may. Whoever has entered is to leave. */
+  /** Null when it may go on at once; otherwise resolves when it may. Each enter needs a leave. */
   enter(): Promise<void> | null {
     if (this.#free === 0) return this.#afterYield(new Promise((resolve) => this.#waiting.add(resolve)));
     this.#free -= 1;
@@ -30,7 +30,7 @@ export class TurnGate {
     next();
   }
 
-  /** Many may be let go on in the same turn of the event loop, and do not have it to themselves either. */
+  /** Many may be released in the same turn of the event loop, and have to share it. */
   async #afterYield(first: Promise<void>): Promise<void> {
     for (let pause: Promise<void> | null = first; pause; pause = this.#clock.yieldToEventLoop?.() ?? null) await pause;
   }

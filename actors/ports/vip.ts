@@ -2,73 +2,73 @@ import type { Address, ObjectRef } from '../../machines/model/types.ts';
 import type { GroupOffer, IPGroupObject, ReservedIP, VipService } from '../../machines/vip/objects.ts';
 import type { Fence } from './fence.ts';
 
-/** What is seen for the VIP allocator. Facts only: lost, doubled or late ones do no harm. */
+/** Observations for the VIP allocator. Facts only: lost, duplicate or late ones do no harm. */
 export interface VipListener {
-  /** Told of Services that want an address or bear our finalizer. One that does neither any more is told as gone. */
+  /** Called for Services that want an address or have our finalizer. One that no longer does either is reported as gone. */
   serviceObserved(service: VipService): void;
   serviceGone(ref: ObjectRef): void;
   groupObserved(group: IPGroupObject): void;
   groupGone(ref: ObjectRef): void;
   ipObserved(ip: ReservedIP): void;
   ipGone(ip: ReservedIP): void;
-  /** Everything of all kinds has been told since the first list, or since the kinds were installed. Nothing is allocated before. */
+  /** All objects of all kinds have been sent since the first list, or since the kinds were installed. Nothing is allocated before that. */
   vipsSynced(): void;
 }
 
 /** The watches of Services, IPGroups and IPs, while both CRDs are served. */
 export interface VipSource {
-  /** Starts watching. Resolves when all is told, or when the CRDs are known not to be served; they are looked for again, and `vipsSynced` says when they came. */
+  /** Starts watching. Resolves when everything was sent, or when the CRDs are known not to be served; they are checked for again, and `vipsSynced` reports when they came. */
   start(listener: VipListener): Promise<void>;
-  /** Tells everything again, as of now. */
+  /** Sends everything again, as of now. */
   resync(): void;
-  /** Takes every watch up again where it stands, as if the server had ended it. */
+  /** Restarts every watch from its current position, as if the server had ended it. */
   renew(): void;
   close(): Promise<void>;
 }
 
-/** Writes of the VIP allocator. The API server is the lock: every one may be repeated, is checked against what stands there at that moment, and calls
- *  `fence.assertFresh` right before it sends what changes anything.
- *  @throws ProviderError (Conflict, NotFound, Invalid, Unauthorized for a 403, Unavailable …), Fenced, or Unreachable when the server does not answer */
+/** Writes of the VIP allocator. The API server is the lock: every write may be repeated, is checked against the stored object at that moment, and calls `fence.assertFresh`
+ *  right before it sends a change. @throws ProviderError (Conflict, NotFound, Invalid, Unauthorized for a 403, Unavailable …), Fenced, or Unreachable when the server does
+ *  not answer */
 export interface VipWriter extends GroupAddresses {
-  /** Our finalizer stands on the Service. @throws ProviderError NotFound when the Service of that uid is gone, Conflict when it is being deleted without it */
+  /** Adds our finalizer to the Service. @throws ProviderError NotFound when the Service of that uid is gone, Conflict when it is being deleted without it */
   guard(service: ObjectRef, fence: Fence): Promise<void>;
-  /** An IP of this address stands, owned by the Service; one that stands already and is the Service's is taken as it is. Of one that was reserved for a
-   *  VirtualIP `migrates` takes the ownership over. Answers the object. @throws ProviderError Conflict when it is anybody else's */
+  /** Ensures an IP of this address, owned by the Service; an existing one that is the Service's is taken as it is. One that is reserved for a VirtualIP changes owners only
+   *  by `reassociate` of its migration. Returns the object. @throws ProviderError Conflict when it has another owner */
   reserve(address: Address, group: string, service: ObjectRef, fence: Fence): Promise<ReservedIP>;
-  /** The ingress of the Service's status is exactly this address, or empty. Answers whether anything had to be written. @throws ProviderError NotFound when it is gone, Conflict when
-   *  it is to get an address while it is being deleted: that may be freed, and given to another one, by now */
+  /** Sets the ingress of the Service's status to exactly this address, or to none. Returns whether a write was needed. @throws ProviderError NotFound when it is gone,
+   *  Conflict when it would get an address while it is being deleted: the address may be freed, and given to another owner, by now */
   publish(service: ObjectRef, address: Address | null, fence: Fence): Promise<boolean>;
-  /** Our condition that somebody else serves the Service stands in its status with this message, or, for null, not at all; servers that keep no conditions of Services
-   *  keep none. @throws ProviderError NotFound when it is gone */
+  /** Sets our condition that another controller serves the Service, with this message, or removes it for null; servers that keep no conditions of Services keep none.
+   *  @throws ProviderError NotFound when it is gone */
   contend(service: ObjectRef, message: string | null, fence: Fence): Promise<void>;
-  /** The IP bears the label of this IPGroup, if it is still that object; one that is gone, or somebody else's by now, is left alone. */
+  /** Sets the label of this IPGroup on the IP, if it is still that object; one that is gone or has another owner by now is left alone. */
   regroup(ip: ReservedIP, group: string, fence: Fence): Promise<void>;
-  /** Our finalizer stands on the Service no more; one that is gone counts as done. */
+  /** Removes our finalizer from the Service; one that is gone counts as done. */
   unguard(service: ObjectRef, fence: Fence): Promise<void>;
-  /** The Service as the server has it now, not as a cache does; null when there is none of that name. A RoutedIP that is there is told as a Service that wants
-   *  its address: whose owner is there is nobody's to free. */
+  /** The Service as the server has it now, not from a cache; null when there is none of that name. An existing RoutedIP is returned as a Service that wants its address: an
+   *  address whose owner exists must not be freed. */
   look(owner: OwnerName): Promise<VipService | null>;
 }
 
-/** Whoever has an address: a Service, unless the kind says otherwise. */
+/** The owner of an address: a Service, unless the kind says otherwise. */
 export interface OwnerName {
   readonly kind?: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Addresses of IPGroups for RoutedIPs: an object IP each, as for Services, whose owner cannot be taken for a Service. As there, every write may be repeated. */
+/** Addresses of IPGroups for RoutedIPs: one IP object each, as for Services, with an owner that cannot be taken for a Service. Here too, every write may be repeated. */
 export interface GroupAddresses {
-  /** All that is reserved for the RoutedIP of this uid, as the server has it now, lowest name first; none where no IPs are served. */
+  /** All IPs reserved for the RoutedIP of this uid, as the server has them now, lowest name first; none where no IPs are served. */
   held(routedIP: ObjectRef): Promise<readonly ReservedIP[]>;
-  /** An IP of this address stands, owned by the RoutedIP; one that stands already and is its, or was kept for one of its name, is taken over. Answers the object.
-   *  @throws ProviderError Conflict when it is anybody else's */
+  /** Ensures an IP of this address, owned by the RoutedIP; an existing one that belongs to it, or was kept for one of its name, is taken over. Returns the object.
+   *  @throws ProviderError Conflict when it has another owner */
   hold(offer: GroupOffer, routedIP: ObjectRef, reclaim: Reclaim, fence: Fence): Promise<ReservedIP>;
-  /** The IP says that it stays when its owner is gone, if it is still that object; anybody else's is left alone. NotFound counts as done. */
+  /** Marks the IP to stay when its owner is gone, if it is still that object; one with another owner is left alone. NotFound counts as done. */
   keep(ip: ReservedIP, fence: Fence): Promise<void>;
-  /** The IP is gone, if it is still that object, still owned by who `ip` says and still to go with him; anybody else's is left alone. NotFound counts as gone. */
+  /** Deletes the IP if it is still that object, with the owner in `ip`, and still to be deleted with it; one with another owner is left alone. NotFound counts as deleted. */
   free(ip: ReservedIP, fence: Fence): Promise<void>;
 }
 
-/** What becomes of an address when its RoutedIP is gone. */
+/** What happens to an address when its RoutedIP is gone. */
 export type Reclaim = NonNullable<ReservedIP['reclaim']>;

@@ -2,7 +2,7 @@ import type { ActorId, Finding } from '../../machines/model/types.ts';
 import type { Log, SetAside } from '../ports/observers.ts';
 import { claimFence, type Envelope } from './turn.ts';
 
-/** Pauses of a cell whose turns fail, ms; the last one repeats. Who has come to it is tried at a slow pace. */
+/** Pauses of a cell whose turns fail, ms; the last one, a slow pace, repeats. */
 const PAUSES_MS = [100, 1_000, 5_000, 30_000] as const;
 
 interface Failing {
@@ -11,8 +11,7 @@ interface Failing {
   readonly turns: number;
 }
 
-/** What is wrong with the turns of one cell, and since when it is told: those that fail are tried again, later each time; an event that was set aside is remembered
- *  until one of its kind is handled. */
+/** Tracks what is wrong with the turns of one cell. Failed turns are retried with growing pauses; a set-aside event is remembered until one of its kind is handled. */
 export class Ailment {
   readonly #cell: ActorId;
   readonly #log: Log;
@@ -25,24 +24,24 @@ export class Ailment {
     this.#log = log;
   }
 
-  /** How long to wait before the next turn, ms; 0 when the last one did not fail. */
+  /** How long to wait before the next turn, ms; 0 unless the last one failed. */
   get pauseMs(): number {
     return this.#failing ? (PAUSES_MS[Math.min(this.#failing.turns, PAUSES_MS.length) - 1] ?? 0) : 0;
   }
 
-  /** What its turns fail at, at a slow pace by now; null while they do not. */
+  /** The stage at which its turns fail, once they are retried slowly; null otherwise. */
   get failing(): Failing['at'] | null {
     return this.#failing && this.#isSlow ? this.#failing.at : null;
   }
 
-  /** For people; null for nothing. */
+  /** For users; null for nothing. */
   get finding(): Finding | null {
     if (this.#failing && this.#isSlow) return { reason: 'TurnFailed', message: messageOf(this.#failing) };
     const [first] = this.#setAside.values();
     return first?.finding ?? null;
   }
 
-  /** Whose sends were set aside. */
+  /** The actors whose sends were set aside. */
   get unheardOf(): readonly ActorId[] {
     return [...this.#setAside.values()].flatMap(({ sender }) => sender ?? []);
   }
@@ -72,7 +71,7 @@ export class Ailment {
     this.#setAside.set(keyOf(envelope), { finding, sender: envelope.sender?.actor ?? null });
   }
 
-  /** One of its kind was handled, or is about to be set aside again. */
+  /** An event of this kind was handled, or is about to be set aside again. */
   handled(envelope: Envelope): void {
     this.#setAside.delete(keyOf(envelope));
   }
@@ -82,7 +81,7 @@ export class Ailment {
   }
 }
 
-/** Who waits, for what, in vain because the envelope was set aside. */
+/** The actor and the command that it waits for in vain because the envelope was set aside. */
 export function awaitedBy({ to, event, fence = claimFence(event), sender }: Envelope): Pick<SetAside, 'awaited'> {
   if (fence) return { awaited: { actor: to, ...fence } };
   const { type, claimId } = event;

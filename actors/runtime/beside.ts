@@ -5,11 +5,11 @@ import { asBegun, createdAt } from '../../machines/pool/creation.ts';
 import { isFromGroup } from '../../machines/pool/ip-group-offer.ts';
 import type { ActorRecord } from '../ports/records.ts';
 
-/** What other pools have, by the records of whoever leads. Watches may lag behind these, and nobody watches for an object that is gone. */
+/** What other pools have, according to the leader's records. Watches may lag behind these, and an object that is gone is not watched. */
 export interface Beside {
-  /** Addresses that they list, have got, or made, and those that they give back. */
+  /** Addresses that they list, have been assigned or created, and those that they give back. */
   readonly addresses: readonly Address[];
-  /** The object for which an address is being made that nobody has heard of yet, as people name it; null for none. */
+  /** The object for which an address is being created that is not published yet, in the form shown to users; null for none. */
   readonly making: string | null;
 }
 
@@ -30,7 +30,7 @@ export function beside(own: ActorId, cells: Cells): Beside {
 const addressesOf = (context: PoolContext): readonly Address[] =>
   [...listed(context), ...context.created, context.exposed?.bound ?? [], context.acquiring.givenBack ?? []].flat();
 
-/** It will be known by itself what was made. Of a call in doubt only a list tells: those that look into one do not wait for each other. */
+/** What was created will become known by itself. A call in doubt is resolved only by a list: pools that check one do not wait for each other. */
 function isMaking(context: PoolContext): boolean {
   const { unpublished, inDoubtUntil } = context.acquiring;
   if (!isCreating(context.acquiring) || unpublished !== null || isFromGroup(asBegun(context))) return false;

@@ -21,44 +21,44 @@ import type { Envelope } from './turn.ts';
 export interface CellsPorts extends TurnPorts {
   readonly queues: Queues;
   readonly settings: { readonly callDeadlineMs: number };
-  /** All addresses of a provider are about to be asked for by this command. */
+  /** This command is about to list all addresses of a provider. */
   readonly listAsked: (actor: ActorId, commandId: string) => void;
-  /** What a firewall begins with. */
+  /** The initial input of a firewall. */
   readonly firewallInput: (id: ActorId) => FirewallMachineInput;
-  /** A cell has ended, and with it what was done for the object of this uid; null when it was of none. */
+  /** A cell has ended, and with it what was done for the object with this uid; null when it belonged to no object. */
   readonly gone: (cell: ActorId, uid: string | null) => void;
-  /** The names of the nodes that are seen for a pool; none while nothing is known of them. */
+  /** The names of the nodes that are observed for a pool; empty while none are known. */
   readonly nodesOf: (pool: ActorId) => readonly string[];
   /** A cell takes no more turns: the term is over. */
   readonly halted: (why: Halt) => void;
 }
 
-/** So many turns of Services and VirtualIPs are saved at a time, and as many of all else: enough to keep the store busy. */
+/** How many turns of Services and VirtualIPs are saved at a time, and as many of all other cells: enough to keep the store busy. */
 const TURNS_AT_ONCE = 64;
 
-/** A time of day that differs so much from what was to be expected was set by somebody. */
+/** A wall clock that is off by this much was set, ms. */
 const CLOCK_SET_MS = 1000;
-/** How long after a cell could not begin it is begun anew, ms. */
+/** A cell that could not begin is begun anew after this time, ms. */
 const BEGUN_AGAIN_MS = 30_000;
 
-/** All cells of one term: brings events to them, their commands to the queues, and freed claims to those that wait for them. */
+/** All cells of one term: delivers events to them, dispatches their commands to the queues, and notifies waiting pools of freed claims. */
 export class Cells {
   readonly #term: number;
   readonly #ports: CellsPorts;
   readonly #all = new Map<ActorId, Cell>();
-  /** No actor has ended at a higher version. */
+  /** No actor of this term has ended at a higher version. */
   #endedAt = 0;
   readonly #inTurn = new InTurn();
   readonly #turns = new NamespaceTurns();
   readonly #sharing = new Sharing();
-  /** By cell, then by type: the facts that it was told last. */
+  /** By cell, then by type: the facts last sent to it. */
   readonly #told = new Map<ActorId, Map<string, Envelope['event']>>();
-  /** Of Services and VirtualIPs there may be thousands: a failover does not wait behind them. */
+  /** There may be thousands of Services and VirtualIPs: a failover must not wait behind them. */
   readonly #ofServices: CellPorts;
   readonly #ofOthers: CellPorts;
-  /** From the monotonic clock to the time of day, ms. */
+  /** Offset from the monotonic clock to the wall clock, ms. */
   #clockOffset = 0;
-  /** No former term could send anything any more, monotonic ms. */
+  /** From this time on no former term can send anything, monotonic ms. */
   readonly #begunAt: number;
   #isLoaded = false;
   #stopped: Halt | null = null;
@@ -79,12 +79,12 @@ export class Cells {
     return this.#stopped !== null;
   }
 
-  /** All that was stored is loaded. */
+  /** All stored cells are loaded. */
   get isLoaded(): boolean {
     return this.#isLoaded;
   }
 
-  /** The same, and the term lasts. Before, nobody is to be told anything: an actor that is not loaded yet would begin anew. */
+  /** All stored cells are loaded and the term lasts. Nothing may be sent earlier: an actor that is not loaded yet would begin anew. */
   get isOpen(): boolean {
     return this.#isLoaded && !this.#stopped;
   }
@@ -93,7 +93,7 @@ export class Cells {
     return this.#all.get(cell)?.records ?? null;
   }
 
-  /** Goes on with all that was stored, each as `asLoaded` makes it, even if the term is over by then: what this process remembers of it has to be whole. */
+  /** Resumes all stored cells, each transformed by `asLoaded`. Completes even if the term ends meanwhile: what this process remembers of it has to be complete. */
   async loadAll(stored: ReadonlyMap<ActorId, StoredCell>, asLoaded: (cell: StoredCell) => StoredCell): Promise<void> {
     await inSlices(
       stored,
@@ -103,7 +103,7 @@ export class Cells {
     );
   }
 
-  /** Goes on with a cell that was stored. */
+  /** Resumes a stored cell. */
   load(id: ActorId, stored: StoredCell): void {
     this.#sharing.load(Object.entries(stored.records));
     const cell = new Cell(id, stored, this.#portsOf(id));
@@ -111,7 +111,8 @@ export class Cells {
     this.#all.set(id, cell);
   }
 
-  /** All that was stored is loaded. What was saved and may not have been heard is sent first: whoever sent it may be about to end, and its records go with what is left to send. */
+  /** Called when all stored cells are loaded. Saved sends that may not have been handled go first: their sender may be about to end, and unsent commands are deleted with
+   *  its records. */
   open(): void {
     this.#isLoaded = true;
     for (const cell of this.#all.values()) void cell.sweep();
@@ -127,26 +128,26 @@ export class Cells {
     }, ignoreHalt);
   }
 
-  /** Its first event was set aside: it is begun anew by whoever needs it. */
+  /** Its first event was set aside: the cell is begun anew when it is next needed. */
   #dropUnbegun(id: ActorId, cell: Cell): void {
     if (this.#stopped || this.#all.get(id) !== cell || cell.records.size > 0) return;
     this.#all.delete(id);
     this.#ports.gone(id, null);
   }
 
-  /** Resolves once the turn that heard it is saved; at once for an actor that is not there. @throws Unreachable when its cell is halted before */
+  /** Resolves once the turn that handled it is saved; at once for an actor that does not exist. @throws Unreachable when its cell is halted before that */
   async deliver(envelope: Envelope): Promise<void> {
     const id = cellOf(envelope.to);
     if (!this.#all.has(id)) this.#beginShared(id);
     await this.#all.get(id)?.send(envelope);
   }
 
-  /** Delivers without an answer. A halted cell misses it: whoever leads next tells every fact again. */
+  /** Delivers without waiting. A halted cell misses the event: the next leader sends every fact again. */
   tell(to: ActorId, event: Envelope['event']): void {
     this.deliver({ to, event }).catch(ignoreHalt);
   }
 
-  /** Tells a cell how the world is, unless it was told just that last. A new spec may have it forget what it knew of the cluster. */
+  /** Sends a fact to a cell unless it equals the last one of its type. A new spec may make the cell discard what it knew of the cluster. */
   tellFact(id: ActorId, fact: Envelope['event']): void {
     this.#heedClock();
     const told = this.#told.get(id) ?? new Map<string, Envelope['event']>();
@@ -156,7 +157,7 @@ export class Cells {
     this.tell(id, fact);
   }
 
-  /** What waits until a time of day looks at it anew with the next fact: when the clock was set, each is news. */
+  /** Work that waits for a wall-clock time is re-evaluated with the next fact: after a clock change every fact counts as new. */
   #heedClock(): void {
     const { clock } = this.#ports;
     const offset = clock.now() - clock.monotonic();
@@ -165,13 +166,13 @@ export class Cells {
     this.#told.clear();
   }
 
-  /** Has an actor go on after a load. Its cell is to be told every fact again. */
+  /** Resumes an actor after a load. Every fact will be sent to its cell again. */
   resume(actor: ActorId): void {
     this.#told.delete(cellOf(actor));
     this.tell(actor, { type: 'RESUME' });
   }
 
-  /** Tries again to dispatch what could not be dispatched, and forgets senders that are gone. */
+  /** Retries failed dispatches, and forgets senders that are gone. */
   sweep(): void {
     const maySend = (actor: ActorId): boolean => this.#all.get(cellOf(actor))?.maySend(actor) ?? false;
     for (const cell of this.#all.values()) {
@@ -185,7 +186,7 @@ export class Cells {
     for (const cell of this.#all.values()) cell.stop(why);
   }
 
-  /** Resolves when no turn runs any more; while the term lasts, when each cell has run none for a moment. */
+  /** Resolves when no turn runs any more; while the term lasts, once each cell has been idle for a moment. */
   async quiet(): Promise<void> {
     await Promise.all([...this.#all.values()].map((cell) => cell.quiet()));
   }
@@ -238,14 +239,14 @@ export class Cells {
     });
   }
 
-  /** What many share, a firewall or a zone, begins with the first claim on it. */
+  /** A shared resource, a firewall or a zone, begins with the first claim on it. */
   #beginShared(id: ActorId): void {
     const [kind] = id.split('/');
     if (kind === 'firewall') this.begin('firewall', id, this.#ports.firewallInput(id));
     if (kind === 'zone') this.begin('dns-zone', id, { ...zoneInput(id), ...this.#unheard() });
   }
 
-  /** Of what former terms have sent to a zone that begins nothing may be known: their records may be lost. */
+  /** Sends of former terms to a zone that begins now may be unknown: their records may be lost. */
   #unheard(): { readonly unheardUntil?: number } {
     const { clock, settings } = this.#ports;
     const leftMs = this.#begunAt + settings.callDeadlineMs - clock.monotonic();
@@ -263,8 +264,8 @@ export class Cells {
     gone(id, ref?.uid ?? null);
   }
 
-  /** A claim was freed: pools of that provider that were told the node is taken hear that it is not any more. The right to create goes from namespace to namespace: however many
-   *  wait in one of them, another one has it next. */
+  /** A claim was freed: pools of that provider that had observed the node as taken are notified that it is free. The right to create rotates between namespaces: however
+   *  many pools of one namespace wait, another namespace is served next. */
   #claimsChanged({ free }: CellWrite['claims']): void {
     const freed = new Set(free.map(({ node }) => node));
     if (freed.size === 0) return;
@@ -278,14 +279,14 @@ export class Cells {
     }
   }
 
-  /** Tells a pool which nodes others hold, and what it has to know of those that share a turn or nodes with it. */
+  /** Sends a pool the nodes that others hold, and what it has to know of the pools that share a turn or nodes with it. */
   tellClaims(id: ActorId, fullNodes: Iterable<string>): void {
     const shared = this.#sharing.sharedBy(id, this.recordsOf(id), this.#ports.nodesOf(id));
     this.tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [...fullNodes].sort(), ...(shared && { shared }) });
   }
 
-  /** Tells a cell a fact; one that has to know of others hears it with what has become of them, after those before it have decided: addresses that may share
-   *  nodes would else all take the same one. */
+  /** Sends a fact to a cell. Cells that share nodes are served one at a time, with fresh claims, after those before them have decided: otherwise addresses that may share
+   *  nodes would all take the same one. */
   tellInTurn(id: ActorId, fact: () => Envelope['event'] | null): void {
     const cell = this.#all.get(id);
     if (cell && sharesNodes(id, cell.records)) {

@@ -8,10 +8,10 @@ import { type Charts, isOf, termOf } from './charts.ts';
 import { Mailbox, type Pending } from './mailbox.ts';
 import { type CellState, type Envelope, runTurn, type TurnResult } from './turn.ts';
 
-/** Why a cell stopped: its leader has to look at the store again. */
+/** Why a cell stopped; its leader has to check the store again. */
 export type Halt = 'stale' | 'lost' | 'unreachable';
 
-/** What every turn is run and saved with. */
+/** The ports with which every turn is run and saved. */
 export interface TurnPorts {
   readonly charts: Charts;
   readonly store: RecordStore;
@@ -22,39 +22,39 @@ export interface TurnPorts {
 }
 
 export interface CellPorts extends TurnPorts {
-  /** Shared with others: a turn that has entered waits for none of theirs. */
+  /** Shared with other cells: a turn that has entered waits for none of theirs. */
   readonly gate: TurnGate;
   /** The term under which this cell writes. */
   readonly term: () => number;
-  /** Hands saved commands on; answers the ids of the jobs and timers that were stored. Never throws; a send is reported by `arrived` later. */
+  /** Dispatches saved commands; returns the ids of the jobs and timers that were stored. Never throws; a send is reported by `arrived` later. */
   readonly dispatch: (commands: readonly Command[]) => Promise<readonly string[]>;
   /** Best effort: these jobs and timers are no longer waited for. */
   readonly discard: (obsolete: TurnResult['obsolete']) => void;
-  /** No actor of this term ended at a higher version; 0 before one has. */
+  /** No actor of this term ended at a higher version; 0 before any has ended. */
   readonly endedAt: () => number;
-  /** An actor has ended of which this version was stored; 0 for none. */
+  /** An actor has ended whose last stored version is this; 0 if it was never stored. */
   readonly ended: (version: number) => void;
   /** Claims changed hands. */
   readonly claimsChanged: (claims: CellWrite['claims']) => void;
-  /** A claim came after what it is for had ended in this cell. Resolves once whatever takes that place has heard it. */
+  /** A claim arrived after its target in this cell had ended. Resolves once the replacement has handled it. */
   readonly unheard: (cell: Cell, envelope: Envelope) => Promise<void>;
-  /** The cell takes no more turns until it is opened again. */
+  /** The cell takes no more turns until it is reopened. */
   readonly halted: (cell: ActorId, why: Halt) => void;
 }
 
-/** How long a cell rests that asks for what it cannot have, ms. */
+/** Pause of a cell that requests a claim known to be refused, ms. */
 const REFUSED_PAUSE_MS = 1000;
 
-/** What a cell is at, and since when, monotonic ms. `queued`: as many others of its kind as may be at work at a time are at work. */
+/** What a cell is doing, and since when, monotonic ms. `queued`: the limit of concurrent turns of its kind is reached. */
 export interface Work {
   readonly what: 'queued' | 'deciding' | 'saving' | 'dispatching';
   readonly since: number;
 }
 
-/** How many waiting events one write may answer. */
+/** How many waiting events one write may cover. */
 const EVENTS_PER_TURN = 32;
 
-/** A pool and its addresses, or one other actor: one mailbox, one turn at a time. A turn is saved whole before anything of it is carried out. */
+/** A pool and its addresses, or one other actor: one mailbox, one turn at a time. A turn is saved as a whole before any of its effects is carried out. */
 export class Cell {
   readonly id: ActorId;
   readonly #ports: CellPorts;
@@ -93,32 +93,32 @@ export class Cell {
     return this.#halted;
   }
 
-  /** What is wrong with its turns, for people; null for nothing. */
+  /** What is wrong with its turns, for users; null for nothing. */
   get trouble(): Finding | null {
     return this.#ailment.finding;
   }
 
-  /** Whose sends it could not handle. */
+  /** The actors whose sends it could not handle. */
   get unheardOf(): readonly ActorId[] {
     return this.#ailment.unheardOf;
   }
 
-  /** What its turns fail at, again and again: it is tried at a slow pace by now. Null while they do not. */
+  /** The stage at which its turns fail, once they are retried at a slow pace; null otherwise. */
   get failing(): 'save' | 'turn' | null {
     return this.#ailment.failing;
   }
 
-  /** Null while it rests. */
+  /** Null while it is idle. */
   get work(): Work | null {
     return this.#work;
   }
 
-  /** Nodes that this cell was told are taken by others. */
+  /** Nodes that this cell has observed as taken by others. */
   get fullNodes(): ReadonlySet<string> {
     return this.#fullNodes;
   }
 
-  /** Resolves once the turn that heard the event is saved, or the event was found void. Rejects when the cell is halted before. */
+  /** Resolves once the turn that handled the event is saved, or the event was found void. Rejects when the cell is halted before that. */
   send(envelope: Envelope): Promise<void> {
     if (this.#halted) return Promise.reject(new Unreachable(`${this.id} is halted: ${this.#halted}`));
     if (envelope.event.type === 'CLAIMS_OBSERVED') this.#fullNodes = new Set(envelope.event.fullNodes as readonly string[]);
@@ -139,25 +139,25 @@ export class Cell {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Tries again to dispatch what could not be dispatched. */
+  /** Retries failed dispatches. */
   async sweep(): Promise<void> {
     if (this.#outbox.size > 0 && !this.#halted) await this.#dispatch([...this.#outbox.values()]);
   }
 
-  /** Whether a send of this actor may come again: the actor is there, or a send of it still stands in the outbox. */
+  /** Whether a send of this actor may come again: the actor exists, or one of its sends is still in the outbox. */
   maySend(actor: ActorId): boolean {
     if (this.records.has(actor)) return true;
     return [...this.#outbox.keys(), ...this.#toClear].some((id) => isOf(actor, id));
   }
 
-  /** Forgets what was noted of senders that are gone, behind all that has come of them. */
+  /** Drops the last-seen sends of senders that are gone, queued behind everything they have sent. */
   forgetSenders(maySend: (actor: ActorId) => boolean): void {
     if (this.#halted || this.#running) return;
     const gone = [...this.#seen.keys()].filter((actor) => !maySend(actor));
     if (gone.length > 0) this.send({ to: this.id, event: { type: 'forget' }, forget: gone }).catch(() => undefined);
   }
 
-  /** Takes no more turns; what waits is refused. */
+  /** Takes no more turns; waiting events are rejected. */
   stop(why: Halt): void {
     if (this.#halted) return;
     this.#halted = why;
@@ -170,7 +170,7 @@ export class Cell {
       refused(new Unreachable(`${this.id} is halted: ${this.#halted}`));
   }
 
-  /** A send of this cell was handled by its receiver: its outbox entry goes with the next write. */
+  /** A send of this cell was handled by its receiver: its outbox entry is removed with the next write. */
   arrived(id: string): void {
     if (this.#outbox.delete(id)) this.#toClear.add(id);
   }
@@ -183,7 +183,7 @@ export class Cell {
         this.#enter('queued');
         const waits = this.#ports.gate.enter();
         if (waits) await waits;
-        // What came meanwhile is heard in the same turn; nothing is left when it was stopped.
+        // Events that arrived meanwhile are handled in the same turn; none are left if the cell was stopped.
         const pending = this.#mailbox.take(EVENTS_PER_TURN);
         try {
           if (pending.length > 0) await this.#try(pending);
@@ -205,7 +205,7 @@ export class Cell {
     this.#work = { what, since: this.#ports.clock.monotonic() };
   }
 
-  /** A turn that fails is a defect of this cell's, or of what is stored of it: it is tried again after a pause, while all others go on. */
+  /** A failed turn is a defect of this cell or of its stored records: it is retried after a pause while all other cells go on. */
   async #try(pending: readonly Pending[]): Promise<void> {
     this.#enter('deciding');
     try {
@@ -278,7 +278,7 @@ export class Cell {
     if (result.obsolete.length > 0) this.#ports.discard(result.obsolete);
     const turn = { cell: this.id, term: result.write.term, at, transitions: result.transitions };
     for (const observer of this.#ports.observers) this.#tell(() => observer.turnSaved(turn));
-    // Those that waited for a claim hear with it what the turn has changed for them.
+    // After the observers: cells that wait for a claim also receive what this turn changed for them.
     if (result.write.claims.take.length + result.write.claims.free.length > 0) this.#ports.claimsChanged(result.write.claims);
   }
 
@@ -289,7 +289,7 @@ export class Cell {
     }
   }
 
-  /** Nothing that an observer does has an effect here. */
+  /** An observer cannot affect the cell, even by throwing. */
   #tell(observe: () => void): void {
     try {
       observe();
@@ -298,10 +298,10 @@ export class Cell {
     }
   }
 
-  /** Another pool holds these nodes: the pool hears of it first, then the same events again. Nothing of the refused turn was carried out. */
+  /** Another pool holds these nodes: the pool receives that fact first, then the same events again. Nothing of the refused turn was carried out. */
   async #retryWithout(nodes: readonly string[], pending: readonly Pending[]): Promise<void> {
     if (nodes.every((node) => this.#fullNodes.has(node))) {
-      // The chart does not heed what it is told. Without a pause this would take all of the process.
+      // The chart ignores the claims that it received. Without a pause this loop would take up the whole process.
       this.#ports.log.error('a claim is asked for again although it is known to be refused', { cell: this.id, nodes });
       await new Promise<void>((resolve) => this.#ports.clock.after(REFUSED_PAUSE_MS, resolve));
     }
@@ -320,7 +320,7 @@ export class Cell {
     this.#ports.halted(this.id, why);
   }
 
-  /** Saves; when the store does not answer, finds out what became of the write before it is repeated: the same ids make it harmless. */
+  /** Saves. When the store does not answer, checks whether the write took effect before repeating it; the same ids make repeating harmless. */
   async #save(write: CellWrite): Promise<SaveResult> {
     this.#enter('saving');
     this.#ports.probe('beforeWrite', this.id);
@@ -333,13 +333,13 @@ export class Cell {
         await new Promise<void>((resolve) => this.#ports.clock.after(Math.min(100 * attempt, 1000), resolve));
         if (this.#halted) return { kind: 'stale', what: 'term' };
         if (await this.#stands(write)) return SAVED;
-        // Meanwhile all may be in another place, where nobody waits for this write.
+        // Records may have moved to another store meanwhile, where this write is not expected.
         if (this.#halted) return { kind: 'stale', what: 'term' };
       }
     }
   }
 
-  /** Whether a write whose answer was lost stands in the store. */
+  /** Whether a write whose answer was lost took effect in the store. */
   async #stands(write: CellWrite): Promise<boolean> {
     try {
       const stored = await this.#ports.store.load(write.cell);
@@ -365,8 +365,8 @@ export class Cell {
   }
 }
 
-/** Whoever waits for a job or a timer of a former term asks anew as it resumes: the queue may have lost one that was carried out, and would have it run a second time.
- *  A claim that its sender waits for no more was heard, or is made anew: whoever begins after the one that heard it would take it for news. */
+/** An actor that waits for a job or timer of a former term requests it anew on resume: the queue may have lost one that was carried out, and would run it again. A claim
+ *  that its sender no longer waits for was handled, or is made anew: a successor of the actor that handled it would take it for a new one. */
 const isOver = (command: Command, records: StoredCell['records'], term: number): boolean =>
   command.kind === 'send'
     ? (command.event as { readonly claimId?: unknown }).claimId === command.id &&

@@ -6,27 +6,27 @@ import type { Claim } from '../ports/records.ts';
 /** A chart as the runtime needs it. */
 export interface Chart {
   readonly name: string;
-  /** Raised when stored snapshots no longer fit; `migrate` then takes older ones over. */
+  /** Raised when stored snapshots no longer fit; `migrate` then converts older ones. */
   readonly version: number;
   readonly machine: AnyStateMachine;
-  /** An input that the machine may begin with: every stored context has the fields of the one that it begins with then, in the same form. Absent where that is not so. */
+  /** An example input: every stored context has the fields of the initial context that the machine builds from it, in the same form. Absent where that does not hold. */
   readonly example?: unknown;
-  /** The snapshot of an older version in today's form, or null: then the actor is rebuilt. */
+  /** Converts the snapshot of an older version to today's form; null makes the actor be rebuilt. */
   readonly migrate?: (snapshot: StoredSnapshot, version: number) => StoredSnapshot | null;
-  /** Nodes at a provider that an actor in this context holds, and what it holds alone, whatever the limit of a node. */
+  /** Nodes at a provider that an actor in this context holds, and what it holds exclusively, whatever the limit per node. */
   readonly claims: (context: never) => {
     readonly provider: string;
     readonly nodes: readonly string[];
     readonly limit: number;
     readonly alone?: readonly string[];
-    /** What it holds alone at another provider, or at the same. */
+    /** What it holds exclusively at another provider, or at the same one. */
     readonly elsewhere?: { readonly provider: string; readonly nodes: readonly string[] };
   };
-  /** What a job of this chart is called in dashboards, which queue it runs on, and how urgent it is. */
+  /** The title of a job of this chart in dashboards, the queue it runs on, and its priority. */
   readonly job: (job: JobName, input: never) => { readonly title: string; readonly queue: string; readonly priority: number };
 }
 
-/** An input that any of our machines may begin with. */
+/** An input from which any of our machines can begin. */
 export const EXAMPLE = {
   id: '',
   pool: '',
@@ -47,7 +47,7 @@ export interface StoredSnapshot {
 
 export type Charts = Readonly<Record<string, Chart>>;
 
-/** All that an actor in this context claims. */
+/** All claims of an actor in this context. */
 export function claimsOf(chart: Chart, owner: ActorId, context: unknown): readonly Claim[] {
   const { provider, nodes, limit, alone = [], elsewhere = { provider: '', nodes: [] } } = chart.claims(context as never);
   return [
@@ -64,7 +64,7 @@ const encode = (actor: ActorId): string => actor.replaceAll('%', '%25').replaceA
 export const keyOf = (actor: ActorId, term: number, version: number, index: number): string =>
   `${encode(actor)}.${term}.${version}.${index}`;
 
-/** Whether the command is one of this actor's. */
+/** Whether the command was issued by this actor. */
 export const isOf = (actor: ActorId, id: string): boolean => id.split('.').slice(0, -3).join('.') === encode(actor);
 
 /** The term under which a command was decided, its version and its index. */

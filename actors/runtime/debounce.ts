@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/records.ts';
 
-/** Asks for `work`: it runs once, `ms` after the first request since it began last, for all requests of that time, and no sooner than `everyMs` after it began last.
- *  One that comes while it runs has it run again, once it has ended. */
+/** Debounces `work`: it runs `ms` after the first request since its last start, once for all requests in that time, and no sooner than `everyMs` after its last start. A
+ *  request during a run makes it run again afterwards. */
 export const coalesced = (clock: Clock, ms: number, work: () => void | Promise<void>, everyMs = ms): (() => void) => {
   let [isDue, isRunning] = [false, false];
   let ranAt = Number.NEGATIVE_INFINITY;

@@ -17,12 +17,12 @@ export interface DispatchPorts {
   readonly beside: (cell: ActorId) => Beside;
   /** Resolves once the receiver's turn is saved. */
   readonly deliver: (envelope: Envelope) => Promise<void>;
-  /** A send was handled: its sender may forget it. */
+  /** A send was handled: its sender may drop it. */
   readonly arrived: (sender: ActorId, id: string) => void;
 }
 
-/** Hands saved commands to the queues and to other cells. Adding a job that is there already is a no-op, so that handing over twice is harmless.
- *  Answers the ids of jobs and timers that are stored now; what failed stays in the outbox and is swept. */
+/** Dispatches saved commands to the queues and to other cells. Adding an existing job is a no-op, so dispatching twice is harmless. Returns the ids of the jobs and timers
+ *  that are stored now; what failed stays in the outbox and is swept. */
 export async function dispatch(commands: readonly Command[], ports: DispatchPorts): Promise<readonly string[]> {
   for (const command of commands) if (command.kind === 'send') send(command, ports);
   const queues = new Map<string, NewJob[]>();
@@ -48,8 +48,8 @@ async function add(queue: string, jobs: readonly NewJob[], { queues, log }: Disp
   }
 }
 
-/** Any process may run it, whatever its watches show: one that looks for what was made for an object, or publishes what a list told of, is told what others have, and for whom one
- *  is being made. */
+/** Any process may run the job, whatever its watches show. A job that looks for a created address, or publishes one from a list, receives the addresses that others have,
+ *  and the object for which one is being created. */
 function newJob(command: JobCommand, { term, beside }: DispatchPorts): NewJob {
   const { intent, mayBeOthers } = command.input as unknown as Partial<CreateInput & PublishInput>;
   if (command.job !== 'reconcileCreate' && !mayBeOthers) return jobOf(command, term());
@@ -59,7 +59,7 @@ function newJob(command: JobCommand, { term, beside }: DispatchPorts): NewJob {
   return jobOf(command, term(), { recorded, ...(making && { making }) });
 }
 
-/** Never later than it was to wait in all, even after the clock was set back meanwhile. */
+/** Never delays longer than the whole wait, even if the clock was set back meanwhile. */
 const timerOf = ({ id, actor, sendId, dueAt, waitMs }: TimerCommand, now: number): NewJob => ({
   id,
   title: `timer ${sendId} of ${actor}`,
@@ -77,7 +77,7 @@ function send(command: SendCommand, { deliver, arrived, log }: DispatchPorts): v
   );
 }
 
-/** Best effort: a job or timer that nobody waits for is fenced anyway. */
+/** Best effort: a job or timer that is no longer waited for is fenced anyway. */
 export function discard(obsolete: TurnResult['obsolete'], { queues }: Pick<DispatchPorts, 'queues'>): void {
   for (const { commandId, queue = TIMERS, isResumed } of obsolete) {
     if (isResumed) continue;

@@ -13,7 +13,7 @@ export interface Draft {
   snapshot: { value: unknown; context: unknown };
   waiting: Map<string, Waiting>;
   readonly commands: Map<string, JobCommand | TimerCommand>;
-  /** Commands whose outcome was heard in this turn. */
+  /** Commands whose outcome was handled in this turn. */
   readonly consumed: Set<string>;
   readonly heard: HeardEvent[];
   readonly journal: JournalEntry[];
@@ -26,7 +26,7 @@ export interface Obsolete {
   readonly commandId: string;
   /** Absent for a timer. */
   readonly queue?: string;
-  /** Another job resumes it: it has left progress that is still to be read. */
+  /** Another job resumes it: its progress is still to be read. */
   readonly isResumed: boolean;
 }
 
@@ -39,7 +39,7 @@ export const copyOf = (draft: Draft): Draft => ({
   journal: [...draft.journal],
 });
 
-/** An actor that issued an id has to be written too, whatever else is as before: the next one of this version would be the same. */
+/** An actor that issued an id has to be written even if nothing else changed: otherwise the next id of this version would be the same. */
 export function isChanged(draft: Draft): boolean {
   const { stored } = draft;
   if (!stored || draft.done || draft.index > 0) return true;

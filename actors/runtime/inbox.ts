@@ -20,37 +20,37 @@ export interface InboxPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly observers: readonly Observer[];
-  /** Where a job found an address, as far as the nodes of the cluster tell. */
+  /** Where a job found an address, resolved against the nodes of the cluster. */
   readonly placed: (observed: ObservedAddress) => ObservedAddress;
-  /** The cell was told to resume in this term: what it waits for is its own. */
+  /** The cell was resumed in this term: what it waits for was issued by this term. */
   readonly hasResumed: (cell: ActorId) => boolean;
-  /** Has the actor ask again for what it waits for. */
+  /** Makes the actor request again what it waits for. */
   readonly resume: (actor: ActorId) => void;
   /** A job's turn is saved; `output` is null when the job failed or was not waited for. */
   readonly answered: (actor: ActorId, commandId: string, output: unknown) => void;
 }
 
-/** How long a timer waits for its cell to resume before it is looked at again, ms. */
+/** How long a timer waits for its cell to resume before it is checked again, ms. */
 const UNRESUMED_MS = 5000;
 
-/** How long what another leader waits for is left to that one, ms. */
+/** How long an outcome or timer of a later leader is left alone before it is checked again, ms. */
 const OTHERS_MS = 250;
 
-/** How long after its outcome, or the answer to its claim, was set aside an actor asks again, ms: later each time; the last one repeats. */
+/** How long after its outcome, or the answer to its claim, was set aside an actor requests it again, ms. Grows each time; the last one repeats. */
 const ASKED_AGAIN_MS = [1000, 5000, 30_000, 300_000] as const;
 
 const OUTCOME_KEYS = ['output', 'error', 'waits'];
 
-/** How many outcomes and timers are handed to cells at once. */
+/** How many outcomes and timers are delivered to cells at once. */
 const OUTCOMES_AT_ONCE = 256;
 
-/** Hears outcomes and timers for the cells of one term, and misses those that the queues have lost. */
+/** Receives outcomes and timers for the cells of one term, and detects those that the queues have lost. */
 export class Inbox {
   readonly #ports: InboxPorts;
   readonly #waits: Waits;
   #isLooking = false;
   readonly #consumers: Consumer[] = [];
-  /** How often what an actor waits for under a key was set aside in a row, and when last, monotonic ms. */
+  /** By actor and key: how many times in a row what it waits for was set aside, and when last, monotonic ms. */
   readonly #setAside = new Map<string, { readonly times: number; readonly at: number }>();
 
   constructor(ports: InboxPorts) {
@@ -66,12 +66,12 @@ export class Inbox {
     );
   }
 
-  /** Hears nothing any more; what is being heard may end, for at most `graceMs`. */
+  /** Stops consuming; deliveries under way may finish, for at most `graceMs`. */
   async close(graceMs: number): Promise<void> {
     await Promise.all(this.#consumers.map((consumer) => consumer.close(graceMs)));
   }
 
-  /** What the queue has lost comes all the same: a timer at once, a job by being asked for again. To be called regularly. */
+  /** Replaces what the queue has lost: a timer fires at once, a job is requested again. Call it regularly. */
   wakeOverdue(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -94,7 +94,7 @@ export class Inbox {
     for (const [id, cell] of cells.all) if (hasResumed(id)) yield* cell.records;
   }
 
-  /** Who waits for what was set aside asks for it again; a timer comes again by itself. */
+  /** Makes an actor request again what was set aside; a timer fires again by itself. */
   setAside({ awaited }: SetAside): void {
     const waiting = awaited && this.#waitingOf(awaited);
     if (!waiting || waiting.dueAt !== undefined) return;
@@ -120,7 +120,7 @@ export class Inbox {
     return waiting?.commandId === commandId ? waiting : null;
   }
 
-  /** Whether the job is carried out all the same, or is no longer waited for. Nothing is said of it while the queue cannot be asked. */
+  /** Whether the job is still being carried out, or is no longer waited for. Assumed while the queue cannot be reached. */
   async #goesOn({ actor, key, commandId, queue }: Overdue): Promise<boolean> {
     const { queues } = this.#ports;
     const told = () => queues.queue(OUTCOMES).standOf(outcomeId({ commandId }));
@@ -133,7 +133,7 @@ export class Inbox {
     }
   }
 
-  /** What ends the process that hears it is heard no more: it is missed in time, and asked for again. */
+  /** An outcome that kills the process handling it is dropped: it becomes overdue, and is requested again. */
   async #heard(queue: string, job: ActiveJob, hear: (job: ActiveJob) => Promise<JobStep>): Promise<JobStep> {
     return isDoomed(queue, job, this.#ports) ? { kind: 'done' } : hear(job);
   }
@@ -160,7 +160,7 @@ export class Inbox {
     return invokeId === ('find' satisfies JobName) ? this.#ports.placed(output as ObservedAddress) : output;
   }
 
-  /** A timer that ended before its cell resumes would have it decide on what it remembers: resuming sets it anew, and this one is void then. */
+  /** A timer that fires before its cell resumes would make it decide on remembered state. Resuming sets the timer anew, which voids this one. */
   async #heardTimer(job: ActiveJob): Promise<JobStep> {
     assertCommand(job.data, ({ sendId }) => typeof sendId === 'string');
     const { actor, sendId, commandId } = job.data as unknown as TimerData;
@@ -171,12 +171,12 @@ export class Inbox {
     return this.#hear({ to: actor, event: { type: sendId }, fence: { key: sendId, commandId } });
   }
 
-  /** Somebody leads under a later term, and this process has not heard of it yet: what that one waits for is not to be lost here. */
+  /** Another replica leads under a later term that this process has not observed yet: what that leader waits for must not be lost here. */
   #isOthers(commandId: string): boolean {
     return termOf(commandId) > this.#ports.term;
   }
 
-  /** The job of an outcome or a timer ends only after the turn that heard it is saved. */
+  /** The job of an outcome or a timer completes only after the turn that handled it is saved. */
   async #hear(envelope: Envelope): Promise<JobStep> {
     if (this.#ports.cells.stopped) return { kind: 'again', afterMs: 100, progress: null };
     try {

@@ -5,13 +5,13 @@ import type { JournalEntry, Json } from '../ports/records.ts';
 import type { Chart, StoredSnapshot } from './charts.ts';
 import type { MachineEvent } from './step.ts';
 
-/** The chart whose transitions are kept with what they were made of. Of the others only the states are: what they observe is the whole cluster. */
+/** The only chart whose transitions are kept with their input. Other charts observe the whole cluster, so only their states are kept. */
 const ADDRESS = 'ip';
 
-/** So many characters of JSON are kept of an event, and as many of a context; of what is longer nothing. */
+/** Limit for the JSON of an event, and for that of a context, in characters; if either is longer, neither is kept. */
 const LONGEST = 1_500;
 
-/** One transition as it is kept. */
+/** One transition as it is stored. */
 export function journalEntry(actor: ActorId, chart: Chart, before: StoredSnapshot, event: MachineEvent, to: unknown): JournalEntry {
   const { type, at, ...data } = event;
   const entry: JournalEntry = { actor, at, event: type, from: before.value as Json, to: to as Json };
@@ -21,7 +21,7 @@ export function journalEntry(actor: ActorId, chart: Chart, before: StoredSnapsho
   return fits ? { ...entry, chart: chart.version, data: data as Json, was: was as Json } : entry;
 }
 
-/** The snapshot before the transition, and the event: what `step` makes the transition of. Null where the entry does not hold enough. */
+/** The snapshot before the transition, and the event: the input from which `step` reproduces it. Null where the entry does not hold enough. */
 export function remembered({ actor, at, event, from, data, was }: JournalEntry): {
   readonly before: StoredSnapshot;
   readonly event: MachineEvent;
@@ -33,7 +33,7 @@ export function remembered({ actor, at, event, from, data, was }: JournalEntry):
   };
 }
 
-/** Most of a context is as it was at first: only what is not is kept. */
+/** Most fields of a context keep their initial values: only the others are kept. */
 function differing(context: AddressContext): Partial<AddressContext> {
   const base: Readonly<Record<string, unknown>> = { ...blank(context.id) };
   return Object.fromEntries(Object.entries(context).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(base[name])));

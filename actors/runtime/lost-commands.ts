@@ -3,31 +3,31 @@ import { inSlices } from '../ports/in-slices.ts';
 import type { JobStand } from '../ports/queues.ts';
 import type { ActorRecord, Clock } from '../ports/records.ts';
 
-/** What an actor has waited for so long that the queue may have lost it. */
+/** A command that an actor has waited for so long that the queue may have lost it. */
 export interface Overdue {
   readonly actor: ActorId;
   readonly key: string;
   readonly commandId: string;
   readonly kind: 'timer' | 'job';
-  /** Of a job; absent for an answer to a send. */
+  /** The queue of a job; absent for an answer to a send. */
   readonly queue?: string;
 }
 
-/** How much later than due a timer may come, and how long a job is waited for before its queue is asked how it stands, ms. The next time it is asked after as long again
- *  as the job was waited for by then, but for the longest time: what is lost costs no more than has been waited for anyway, and what waits for long costs little. */
+/** How late a timer may come, and how long a job is waited for before its state is queried in its queue, ms. The interval to the next query is the time waited so far, up
+ *  to LONGEST_MS: a loss costs no more than has been waited anyway, and long waits cause few queries. */
 const LATE_MS = 10_000;
-/** How long one start of a job may take, and the answer to a send, ms. */
+/** How long one start of a job, or the answer to a send, may take, ms. */
 const LONGEST_MS = 300_000;
 
 /** Monotonic, ms. */
 interface Wait {
   readonly since: number;
   readonly until: number;
-  /** The start of the job that was seen to run, and since when; null while none was. */
+  /** The start of the job that was observed running, and since when; null while none was. */
   readonly start: { readonly number: number; readonly since: number } | null;
 }
 
-/** Watches how long commands have been waited for, by the monotonic clock: a jump of the wall clock makes none of them late. */
+/** Tracks how long commands have been waited for, by the monotonic clock: a jump of the wall clock makes none of them late. */
 export class Waits {
   readonly #clock: Clock;
   readonly #waits = new Map<string, Wait>();
@@ -36,7 +36,7 @@ export class Waits {
     this.#clock = clock;
   }
 
-  /** What is overdue now. To be asked regularly: the time of a command counts from the first time it is seen here. */
+  /** What is overdue now. Call it regularly: the wait for a command is measured from the first time it is seen here. */
   async overdue(records: Iterable<readonly [ActorId, ActorRecord]>): Promise<readonly Overdue[]> {
     const now = this.#clock.monotonic();
     const seen = new Set<string>();
@@ -58,13 +58,13 @@ export class Waits {
     return overdue;
   }
 
-  /** What was heard and is asked for again after `ms` is not missed before. */
+  /** What will be requested again after `ms` is not overdue before that. */
   putOff(commandId: string, ms: number): void {
     const now = this.#clock.monotonic();
     this.#waits.set(commandId, { since: now, until: now + ms + LATE_MS, start: null });
   }
 
-  /** Whether a job that is overdue is still carried out, and waited for once more. What a job waits for may take as long as it likes; one start of it may not. */
+  /** Whether an overdue job is still being carried out, and gets more time. What a job waits for may take any time; one start of it may not. */
   goesOn(commandId: string, stand: JobStand | null): boolean {
     const now = this.#clock.monotonic();
     const { since = now, start: before = null } = this.#waits.get(commandId) ?? {};

@@ -1,13 +1,13 @@
 import type { Envelope } from './turn.ts';
 
-/** An event that waits for a turn of its cell, with who waits for that. */
+/** An event that waits for a turn of its cell, with the callbacks of its sender. */
 export interface Pending {
   readonly envelope: Envelope;
   readonly handled: () => void;
   readonly refused: (error: Error) => void;
 }
 
-/** The events that wait for a turn of a cell. Facts stand before everything else, in their order: what is decided is decided on what is known. */
+/** The events that wait for a turn of a cell. Facts go before everything else, in their order, so that decisions are made on what is known. */
 export class Mailbox {
   #waiting: Pending[] = [];
 
@@ -15,12 +15,12 @@ export class Mailbox {
     return this.#waiting.length === 0;
   }
 
-  /** A fact about the whole replaces one of its kind that nobody has heard yet. Claims come first of all but a load: what waits behind former ones was put off because
-   *  of them, and an address that changes pools comes with the claims that it frees. */
+  /** A fact about the whole replaces an unhandled one of its kind. Claims go before everything but a load: what waits behind earlier claims was postponed because of them,
+   *  and an address that changes pools comes with the claims that it frees. */
   put(pending: Pending): void {
     const { to, event } = pending.envelope;
     if (!WHOLE_FACTS.has(event.type)) {
-      // Thousands may claim in one firewall or zone at once: nothing is copied for each.
+      // Thousands of actors may claim in one firewall or zone at once: avoid copying the list for each.
       this.#waiting.push(pending);
       return;
     }
@@ -29,21 +29,21 @@ export class Mailbox {
     this.#waiting.splice(this.#waiting.findLastIndex(comesAfter) + 1, 0, pending);
   }
 
-  /** The first of them, which are no longer in it then. */
+  /** Removes and returns the first ones. */
   take(count: number): readonly Pending[] {
     return this.#waiting.splice(0, count);
   }
 
-  /** Nothing came of the turn that heard them. */
+  /** Puts back what a turn without effect has taken. */
   putBack(taken: readonly Pending[]): void {
     this.#waiting = [...taken, ...this.#waiting];
   }
 
-  /** Nothing came of the turn that heard them, since it did not know this fact: it stands before them, and behind the beginning of whom it is for. */
+  /** The turn that took these failed because it did not know this fact: the fact goes before them, but behind the event that begins its actor. */
   putBackBehind(fact: Pending, taken: readonly Pending[]): void {
     const came = [...this.#waiting];
     this.putBack(taken);
-    // Older ones would say the contrary; of two facts of a kind the older one must not cost an address its node.
+    // Older claims would contradict this one. Of two facts of a kind, the older one must not cost an address its node.
     this.#drop(({ envelope }) => envelope.event.type === fact.envelope.event.type);
     this.#drop((older) => taken.includes(older) && came.some((newer) => isSuperseded(older.envelope, newer.envelope)));
     const [facts, others] = parted(this.#waiting, isFact);
@@ -74,9 +74,9 @@ const WHOLE_FACTS: ReadonlySet<string> = new Set([
 
 const isLoad = ({ envelope: { event, begin } }: Pending): boolean => begin !== undefined || event.type === 'RESUME';
 
-/** Says how the world is, or begins an actor: everything that is no outcome, timer or send. */
+/** Describes the world or begins an actor: everything but outcomes, timers and sends. */
 const isFact = (pending: Pending): boolean => isLoad(pending) || pending.envelope.event.type.endsWith('_OBSERVED');
 
-/** Whether `newer` says all that `older` says of the same actor. */
+/** Whether `newer` makes `older` obsolete for the same actor. */
 const isSuperseded = (older: Envelope, newer: Envelope): boolean =>
   older.to === newer.to && older.event.type === newer.event.type && WHOLE_FACTS.has(older.event.type);

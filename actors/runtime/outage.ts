@@ -2,33 +2,33 @@ import type { Log } from '../ports/observers.ts';
 import type { Clock } from '../ports/records.ts';
 import type { Switch } from './store-failover.ts';
 
-/** A leader that the store has not answered for so long goes on in memory, ms. */
+/** A leader that gets no answer from the store for this long goes on in memory, ms. */
 const AWAY_MS = 2000;
 
-/** A store that has answered again for so long is back, ms: one that comes and goes is not run after. */
+/** A store that has answered for this long is back, ms: a leader does not switch back and forth with a flapping store. */
 const BACK_MS = 2000;
 
-/** How often a leader without the store makes room for others that may have it, ms. */
+/** How often a leader without the store gives other replicas that may reach it a chance to lead, ms. */
 const OFFER_EVERY_MS = 600_000;
 
-/** Who knows what was decided last takes a free Lease again after this part of the time that others leave it to who has the store: two of their tries. */
+/** A process that knows the last decisions takes a free Lease after this part of the time that it is left to processes that reach the store: two of their attempts. */
 const KNOWING_PART = 1 / 3;
 
-/** What waits while the store is away: what makes something new at a provider, or takes something away there. What is done about Services alone goes on: it is
- *  kept by the API server, and looked at there before it is changed. */
+/** Jobs that are held while the store is away: those that create or remove something at a provider. Jobs that concern only Services go on: their state is kept by the API
+ *  server, and checked there before each change. */
 const HELD: ReadonlySet<string> = new Set(['intendCreate', 'create', 'reconcileCreate', 'release', 'prune']);
 
 export type Away = Pick<Switch, 'isAway' | 'askUsual' | 'goAway' | 'comeBack'>;
 
 export interface OutagePorts {
-  /** Absent where a leader waits until the store is back. */
+  /** Absent where a leader waits for the store instead. */
   readonly away?: Away;
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: { readonly storePatienceMs: number; readonly callDeadlineMs: number };
 }
 
-/** What is known of the store from here: whether it answers, since when it does not, and what follows from that. All times are monotonic ms. */
+/** What this process knows of the store: whether it answers, since when it does not, and what follows from that. All times are monotonic ms. */
 export class Outage {
   readonly #ports: OutagePorts;
   #error: string | null = 'not asked yet';
@@ -36,11 +36,11 @@ export class Outage {
   /** Since when it has answered every time; null while it does not. */
   #answersSince: number | null = null;
   #settledAt = Number.NEGATIVE_INFINITY;
-  /** A term was opened in memory since the store has answered last. */
+  /** A term was opened in memory since the store last answered. */
   #isTermWritten = false;
-  /** Since when nobody is known to lead; null while somebody is. */
+  /** Since when no leader is observed; null while there is one. */
   #vacantSince: number | null = null;
-  /** When the Lease was given up, or taken because nobody else wanted it, for the last time in this outage; null for never. */
+  /** When the Lease was last given up, or taken because no other replica wanted it, during this outage; null for never. */
   #offeredAt: number | null = null;
 
   constructor(ports: OutagePorts) {
@@ -70,41 +70,41 @@ export class Outage {
     this.#answersSince = null;
   }
 
-  /** Whether a leader should go on in memory by now. */
+  /** Whether a leader should switch to memory by now. */
   get isLong(): boolean {
     return this.#ports.away !== undefined && this.#error !== null && this.#sinceSeen() >= AWAY_MS;
   }
 
-  /** Whether a leader that went on in memory should go on in the store by now. */
+  /** Whether a leader that went on in memory should switch back to the store by now. */
   get isOver(): boolean {
     return this.isAway && this.#answersSince !== null && this.#ports.clock.monotonic() - this.#answersSince >= BACK_MS;
   }
 
-  /** The Lease was taken. Without the store: because nobody who has it wanted to. */
+  /** The Lease was taken. If the store does not answer, no process that reaches it wanted to lead. */
   leaseTaken(): void {
     if (this.#error !== null) this.#offeredAt = this.#ports.clock.monotonic();
   }
 
-  /** Everything goes on in memory, which is empty. */
+  /** Switches to memory, which is empty. */
   goAway(): void {
     this.#ports.log.warn('goes on without the store', { error: this.#error });
     this.#ports.away?.goAway();
   }
 
-  /** Everything goes on in the store. */
+  /** Switches back to the store. */
   comeBack(): void {
     this.#ports.log.info('the store is back');
     this.#isTermWritten = false;
     this.leave();
   }
 
-  /** Nothing that is in memory may be sent any more. */
+  /** From now on nothing in memory may be sent. */
   leave(): void {
     this.#ports.away?.comeBack();
   }
 
-  /** A term was written on the Lease under which this process decides; `known`: it knows all that was decided before. Others may have taken jobs of former terms
-   *  from the store, and may send them until they see this one or find the Lease too old; a call lasts. */
+  /** A term of this process was written on the Lease; `known`: it knows all earlier decisions. Others may have taken jobs of former terms from the store, and may send them
+   *  until they observe this term or find the Lease too old; then a call takes its time. */
   termWritten(known: boolean): void {
     if (!this.isAway || (known && this.#isTermWritten)) return;
     const { clock, settings } = this.#ports;
@@ -112,20 +112,20 @@ export class Outage {
     this.#settledAt = clock.monotonic() + settings.storePatienceMs + settings.callDeadlineMs;
   }
 
-  /** Until when others may send, and a call may take effect, that was decided before the last change from the store to memory. Once everything is in the store again, under a
-   *  term that refuses all former ones, the records say what is in doubt, and until when. */
+  /** Until when others may send what was decided before the last switch from the store to memory, and such a call may take effect. Once everything is in the store again,
+   *  under a term that refuses all former ones, the records say what is in doubt, and until when. */
   get settledAt(): number {
     return this.isAway ? this.#settledAt : Number.NEGATIVE_INFINITY;
   }
 
   isHeld = (job: string): boolean => this.isAway && HELD.has(job);
 
-  /** Who leads as far as can be seen; null when nobody is known to. To be told every second or so. */
+  /** Reports the observed leader; null when there is none. Call it about once a second. */
   holderSeen(holder: string | null): void {
     this.#vacantSince = holder === null ? (this.#vacantSince ?? this.#ports.clock.monotonic()) : null;
   }
 
-  /** Why a leader should make room for another process: once in an outage, since the store may well answer others, and again when it lasts. */
+  /** Why a leader should make room for another process: once in an outage, since other processes may still reach the store, and repeatedly if it lasts. */
   unfitToLead(): string | null {
     const { away, clock, settings } = this.#ports;
     const now = clock.monotonic();
@@ -135,8 +135,8 @@ export class Outage {
     return this.#why;
   }
 
-  /** Why this process should not take a free Lease. Who has the store comes first. Without it one takes the Lease only when nobody wants it, and sooner when it
-   *  knows what was decided last. */
+  /** Why this process should not take a free Lease. Processes that reach the store come first. Without it a process takes the Lease only when no other replica does, and
+   *  sooner when it knows the last decisions. */
   unfitToTake(knows: boolean): string | null {
     if (this.#error === null) return null;
     const { away, clock, settings } = this.#ports;
@@ -144,7 +144,7 @@ export class Outage {
     return away && this.#vacantSince !== null && clock.monotonic() - this.#vacantSince >= enoughMs ? null : this.#why;
   }
 
-  /** What people should know although all goes on; null for nothing. */
+  /** What users should know although everything goes on; null for nothing. */
   get notice(): string | null {
     if (!this.isAway) return null;
     const since = Math.floor(this.#sinceSeen() / 1000);

@@ -1,7 +1,7 @@
 import { inSlices, REST_MS } from '../ports/in-slices.ts';
 import type { Clock } from '../ports/records.ts';
 
-/** Does something with each of many, in slices that others do not wait for. What is added once more before its turn has come is done once, what is added after it again. */
+/** Processes many items in slices that do not delay others. An item added again before its turn is processed once; one added after it, again. */
 export class PacedQueue<T> {
   readonly #clock: Clock;
   readonly #isOver: () => boolean;
@@ -22,12 +22,12 @@ export class PacedQueue<T> {
     void inSlices(this.#taken(), this.#clock, this.#isOver, this.#each, REST_MS);
   }
 
-  /** At once, if it waits. */
+  /** Processes the item at once if it waits. */
   now(item: T): void {
     if (this.#waiting.delete(item)) this.#each(item);
   }
 
-  /** What is added while they are gone through comes last. */
+  /** Items added during the iteration come last. */
   *#taken(): Iterable<T> {
     try {
       for (const item of this.#waiting) {

@@ -3,7 +3,7 @@ import { type Fields, type Finding, fieldsOf, type JobFailure } from '../../mach
 import type { NewJob } from '../ports/queues.ts';
 import type { JobCommand, Json } from '../ports/records.ts';
 
-/** What those who queue jobs, timers and outcomes and those who take them agree on. */
+/** The data contract between the producers of jobs, timers and outcomes and their consumers. */
 
 /** The queue on which outcomes wait for the leader. */
 export const OUTCOMES = 'outcomes';
@@ -17,15 +17,15 @@ export interface JobData {
   readonly term: number;
   readonly job: JobName;
   readonly input: Json;
-  /** The command in whose place this one came; null for none. */
+  /** The command that this one replaces; null for none. */
   readonly resumes: string | null;
-  /** Addresses that others have by the records of whoever decided this: watches, of this process too, may not show them yet. Absent where they do not matter. */
+  /** Addresses that others have according to the leader's records: watches, including those of this process, may not show them yet. Absent where they do not matter. */
   readonly recorded?: readonly string[];
-  /** The object for which an address was being made then of which nobody had heard yet; absent for none. */
+  /** The object for which an address was being created then and was not published yet; absent for none. */
   readonly making?: string;
 }
 
-/** What the leader is told of a job, once it has ended or in between. */
+/** What the leader receives about a job, once it has ended or in between. */
 export interface OutcomeData {
   readonly actor: string;
   readonly invokeId: string;
@@ -33,7 +33,7 @@ export interface OutcomeData {
   readonly outcome:
     | { readonly output: Json }
     | { readonly error: JobFailure }
-    /** The job of the command under `of` has not ended: what people are to know that it waits for; null for nothing any more. */
+    /** The job of the command under `of` has not ended: what it waits for, for users; null when it waits for nothing any more. */
     | { readonly waits: Finding | null; readonly of: string };
 }
 
@@ -60,12 +60,12 @@ export const jobOf = (command: JobCommand, term: number, beside: Pick<JobData, '
   },
 });
 
-/** Whoever may write to the store may put another job into the queue. @throws Error for data that no leader has written */
+/** Anyone with write access to the store can put another job into the queue. @throws Error for data that no leader has written */
 export function assertCommand(data: Json, isWhole: (data: Fields) => boolean): void {
   const { actor, commandId } = fieldsOf(data);
   if (typeof actor !== 'string' || typeof commandId !== 'string' || !isWhole(fieldsOf(data)))
     throw new Error('it says nothing that can be done');
 }
 
-/** The job by which the leader is told of the outcome of a command's job. */
+/** The id of the job that carries the outcome of a command's job to the leader. */
 export const outcomeId = ({ commandId }: Pick<JobData, 'commandId'>): string => `${commandId}.outcome`;

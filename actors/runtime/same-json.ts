@@ -1,11 +1,11 @@
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** The keys that JSON has: what is undefined is not there. */
+/** The keys that JSON keeps: undefined values are omitted. */
 const keysOf = (value: object): readonly string[] =>
   Object.keys(value).filter((key) => (value as Record<string, unknown>)[key] !== undefined);
 
-/** Whether two values are the same JSON, whatever the order of their keys. Ends at the first difference, and looks into nothing that both share: of the state of a pool
- *  with thousands of nodes hardly anything changes in a turn. */
+/** Whether two values are the same JSON, regardless of key order. Stops at the first difference, and skips subtrees that both share: of the state of a pool with thousands
+ *  of nodes hardly anything changes in a turn. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (!isObject(one) || !isObject(other) || Array.isArray(one) !== Array.isArray(other)) return false;

@@ -1,11 +1,11 @@
 import type { ActorId } from '../../machines/model/types.ts';
 
-/** Does something for one cell after the other: each waits until what was done for those before it is saved. */
+/** Runs tasks for cells one after another: each waits until the results of those before it are saved. */
 export class InTurn {
   readonly #waiting = new Map<ActorId, () => Promise<void>>();
   #running = false;
 
-  /** What still waits for the cell is replaced: it would look at the same facts. */
+  /** Replaces a task that still waits for the cell: it would look at the same facts. */
   add(cell: ActorId, run: () => Promise<void>): void {
     this.#waiting.set(cell, run);
     if (!this.#running) void this.#run();

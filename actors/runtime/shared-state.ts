@@ -12,15 +12,15 @@ import type { PoolObject } from '../ports/cluster.ts';
 import type { SavedTurn } from '../ports/observers.ts';
 import type { ActorRecord } from '../ports/records.ts';
 
-/** Of the addresses and pools of a term what others have to know: how many addresses each node has or is to have, and when one was last confirmed of those whose
- *  assignments are spaced together. Kept as turns are saved: asking for it costs as much as the nodes that are asked for. */
+/** What the addresses and pools of a term have to know of each other: how many addresses each node has or will have, and when an assignment was last confirmed among the
+ *  pools whose assignments are spaced together. Updated as turns are saved: a query costs as much as the number of nodes queried. */
 export class Sharing {
   /** By cloud, then by node. */
   readonly #loads = new Map<string, Map<string, number>>();
-  /** By the name of those that are spaced together, then by pool: ms since the epoch. */
+  /** By the name of the group that is spaced together, then by pool: ms since the epoch. */
   readonly #confirmed = new Map<string, Map<ActorId, number>>();
 
-  /** Takes over what was stored of a cell. */
+  /** Adds the stored records of a cell. */
   load(records: Iterable<readonly [ActorId, ActorRecord]>): void {
     for (const [actor, record] of records) this.#note(actor, null, record);
   }
@@ -29,7 +29,7 @@ export class Sharing {
     for (const { actor, before, after } of transitions) this.#note(actor, before, after);
   }
 
-  /** What a RoutedIP has to know of the others now, as far as these nodes go; null when it has to know nothing. */
+  /** What a RoutedIP has to know of the others now, limited to these nodes; null when it does not need to. */
   sharedBy(id: ActorId, records: Records | null, nodes: readonly string[]): Shared | null {
     const own = poolIn(records?.get(id));
     if (!own?.spec || !records || !sharesNodes(id, records)) return null;
@@ -38,7 +38,7 @@ export class Sharing {
     return { lastAssignmentAt: times.length > 0 ? Math.max(...times) : null, loads };
   }
 
-  /** The loads of these nodes without what these records add to them. */
+  /** The loads of these nodes, less what these records contribute. */
   #loadsBut(records: Records, cloud: string, nodes: readonly string[]): Shared['loads'] {
     const own = [...records.values()].flatMap(claimsIn).filter(([, of]) => of === cloud);
     const all = this.#loads.get(cloud);
@@ -69,16 +69,16 @@ const poolIn = (record: ActorRecord | null | undefined): PoolContext | null =>
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 
-/** Whether a RoutedIP has to know of others: its class spaces assignments, or lets a node hold several addresses. */
+/** Whether a RoutedIP has to know of others: its class spaces assignments, or allows several addresses per node. */
 export function sharesNodes(id: ActorId, records: Records): boolean {
   const exposes = poolIn(records.get(id))?.spec?.exposes;
   return exposes !== undefined && (exposes.turn !== '' || exposes.perNode > 1);
 }
 
-/** The name of those with which the assignments of a pool are spaced; empty for none. */
+/** The name of the group whose assignments are spaced with those of this pool; empty for none. */
 const turnIn = (pool: PoolContext | null): string => pool?.spec?.exposes?.turn ?? '';
 
-/** The nodes on which an address stands or may come to stand, each with its cloud. */
+/** The nodes that an address is or may come to be on, each with its cloud. */
 function claimsIn(record: ActorRecord | null): readonly (readonly [node: string, cloud: string])[] {
   if (record?.chart !== 'ip') return [];
   const context = record.snapshot.context as unknown as AddressContext;
@@ -91,9 +91,9 @@ function mapIn<K, V>(maps: Map<string, Map<K, V>>, key: string): Map<K, V> {
   return map;
 }
 
-/** What a firewall begins with after the records were lost: what the status of RoutedIPs says was added to it, and that each of them may need all that its own
- *  status names until its address is heard. Nothing that serves is closed because nobody has claimed it yet, and nothing is opened that nobody has claimed. `recordsOf`: what is
- *  decided by now, of which a status that is stale does not tell; nothing, when absent. */
+/** The initial input of a firewall after its records were lost: what the statuses of RoutedIPs say was added to it, assuming that each of them may need all that its own
+ *  status names until its address has claimed. Nothing in use is closed because it has not been claimed yet, and nothing is opened without a claim. `recordsOf`: what is
+ *  decided by now and a stale status does not show; nothing, when absent. */
 export function firewallBegin(
   id: ActorId,
   objects: Iterable<readonly [ActorId, PoolObject]>,

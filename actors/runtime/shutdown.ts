@@ -1,17 +1,17 @@
 import type { Log } from '../ports/observers.ts';
 import type { Clock } from '../ports/records.ts';
 
-/** What is done on a stop. */
+/** One step of a shutdown. */
 export interface Parting {
-  /** For the log: what is waited for. */
+  /** For the log: what the shutdown waits for. */
   readonly what: string;
-  /** By when it is to be over, as a share of the whole grace; what comes later has the rest. */
+  /** When it has to be over, as a share of the whole grace period; later steps have the rest. */
   readonly until: number;
   readonly run: (leftMs: number) => unknown;
 }
 
-/** Does one after the other. Resolves after the share of `graceMs` that the last one names at the latest, whatever lasts: what has not ended by its time is left to
- *  itself, and one that fails keeps none of the others. */
+/** Runs the steps one after another. Resolves at the latest after the share of `graceMs` that the last one names: a step that has not ended in time is left running, and
+ *  one that fails does not prevent the others. */
 export async function part(
   partings: readonly Parting[],
   { graceMs, clock, log }: { readonly graceMs: number; readonly clock: Clock; readonly log: Log },
@@ -27,7 +27,7 @@ export async function part(
   }
 }
 
-/** False when it has not ended within `ms`. @throws what it throws until then */
+/** False when it has not ended within `ms`. @throws what it throws within that time */
 async function within(ms: number, clock: Clock, run: () => Promise<unknown>): Promise<boolean> {
   let cancel = (): void => undefined;
   const late = new Promise<false>((resolve) => {

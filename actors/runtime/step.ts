@@ -11,24 +11,24 @@ import type { Effect } from '../../machines/events.ts';
 import type { JobName } from '../../machines/jobs.ts';
 import type { Chart, StoredSnapshot } from './charts.ts';
 
-/** An event as the runtime hands it to a chart. */
+/** An event as the runtime passes it to a chart. */
 export interface MachineEvent {
   readonly type: string;
   readonly at: number;
   readonly [field: string]: unknown;
 }
 
-/** What one event made of one actor: the next snapshot, and the effects as data. Nothing was carried out. */
+/** The result of one event for one actor: the next snapshot, and the effects as data. Nothing was carried out. */
 export interface Step {
   readonly snapshot: StoredSnapshot;
   readonly done: boolean;
-  /** In order: what a later one starts again takes the place of an earlier one. */
+  /** In order: a later start of the same invoke replaces an earlier one. */
   readonly starts: readonly { readonly invokeId: string; readonly job: JobName; readonly input: unknown }[];
-  /** To be set after `cancels` were forgotten. */
+  /** To be set after `cancels` are applied. */
   readonly delays: readonly { readonly sendId: string; readonly delayMs: number }[];
   readonly cancels: readonly string[];
   readonly effects: readonly Effect[];
-  /** Invoke ids of the states that are active now: any other job is no longer waited for. */
+  /** Invoke ids of the active states: any other job is no longer waited for. */
   readonly invoking: ReadonlySet<string>;
 }
 
@@ -38,7 +38,7 @@ export function begin(chart: Chart, input: unknown): Step {
   return compiled(snapshot as AnyMachineSnapshot, actions as readonly ExecutableAction[]);
 }
 
-/** Same snapshot and event, same answer. */
+/** Deterministic in snapshot and event. */
 export function step(chart: Chart, stored: StoredSnapshot, event: MachineEvent): Step {
   const before = chart.machine.resolveState({ value: stored.value, context: stored.context } as Parameters<
     typeof chart.machine.resolveState
@@ -51,8 +51,8 @@ type Logic = ActorLogic<AnyMachineSnapshot, AnyEventObject, { readonly input: un
 
 const logics = new WeakMap<AnyStateMachine, Logic>();
 
-/** XState makes an actor for each transition, only to have somewhere to belong to, and has it begin without an input. Our charts cannot, which cost almost half of each
- *  transition for an error that nobody saw; so that actor begins as nothing at all. */
+/** XState's `transition` builds a throwaway actor without input. Our charts need an input, so each call threw an error that was discarded, at almost half the cost of a
+ *  transition; here that actor begins with a placeholder. */
 function withoutActor(machine: AnyStateMachine): Logic {
   const known = logics.get(machine);
   if (known) return known;
@@ -68,7 +68,7 @@ function withoutActor(machine: AnyStateMachine): Logic {
 
 const UNUSED = { status: 'active' } as AnyMachineSnapshot;
 
-/** Whether a stored state exists in today's chart. XState accepts an unknown one in silence and fails later. */
+/** Whether a stored state exists in today's chart. XState silently accepts an unknown one and fails later. */
 export function fits({ machine }: Chart, { value, context }: StoredSnapshot): boolean {
   try {
     machine.resolveState({ value, context } as Parameters<typeof machine.resolveState>[0]);
@@ -78,7 +78,7 @@ export function fits({ machine }: Chart, { value, context }: StoredSnapshot): bo
   }
 }
 
-/** Why a stored snapshot cannot be gone on with in today's chart; null when it can. */
+/** Why today's chart cannot resume from a stored snapshot; null when it can. */
 export function unfit(chart: Chart, stored: StoredSnapshot): string | null {
   if (!fits(chart, stored)) return `has no state ${JSON.stringify(stored.value)}`;
   const { machine, example } = chart;
@@ -88,14 +88,15 @@ export function unfit(chart: Chart, stored: StoredSnapshot): string | null {
 
 const examples = new WeakMap<AnyStateMachine, unknown>();
 
-/** The first context that the machine gives to the input, as it is stored. */
+/** The initial context that the machine builds from the input, as it would be stored. */
 function exampleOf(machine: AnyStateMachine, input: unknown): unknown {
   const known = examples.get(machine) ?? JSON.parse(JSON.stringify(initialTransition(withoutActor(machine), { input })[0].context));
   examples.set(machine, known);
   return known;
 }
 
-/** The first field that a value lacks, or has in another form than the example; null for none. What is null in the example may be anything, and what the value has besides, too. */
+/** The first field that a value lacks, or has in another form than the example; null for none. A field that is null in the example may have any value, and additional
+ *  fields are allowed. */
 function misshapen(example: unknown, value: unknown): string | null {
   if (example === null || (value === null && typeof example !== 'object')) return value === undefined ? '' : null;
   if (typeof value !== typeof example || value === null || Array.isArray(value) !== Array.isArray(example)) return '';
@@ -148,7 +149,7 @@ function compiled(snapshot: AnyMachineSnapshot, actions: readonly ExecutableActi
       case 'claim':
         effects.push({ type: action.type, params: action.params } as Effect);
         break;
-      // A job that is left is found by `invoking`: after a restore this action does not say which one it stops.
+      // A job of a state that was left is found by `invoking`: after a restore this action does not say which job it stops.
       case 'xstate.stopChild':
         break;
       default:

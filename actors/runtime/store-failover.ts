@@ -1,26 +1,26 @@
 import type { ActiveJob, Consumer, JobQueue, JobStep, Queues } from '../ports/queues.ts';
 import type { RecordStore } from '../ports/records.ts';
 
-/** Where records and jobs are. */
+/** The place where records and jobs are kept. */
 export interface Keeping {
   readonly store: RecordStore;
   readonly queues: Queues;
 }
 
-/** Where they are meanwhile: in the memory of this process. */
+/** Keeps them meanwhile in the memory of this process. */
 export interface StandIn extends Keeping {
-  /** Ends what is queued there: nothing of it is handed out or waits for its time any more. */
+  /** Drops what is queued there: no job is handed out and no timer fires any more. */
   readonly close: () => unknown;
 }
 
-/** Records and jobs that are in one place or in another, without whoever uses them knowing. */
+/** Records and jobs in one place or another, transparently to their users. */
 export interface Switch extends Keeping {
   readonly isAway: () => boolean;
-  /** Asks the usual store, wherever records are now. @throws Unreachable */
+  /** Queries the usual store, wherever records are kept now. @throws Unreachable */
   readonly askUsual: RecordStore['state'];
-  /** From now on everything is in the memory of this process, which is empty: also what was in memory before is forgotten. */
+  /** From now on everything is kept in the memory of this process, which starts empty: earlier contents of memory are dropped too. */
   readonly goAway: () => void;
-  /** From now on everything is where it usually is. What was in memory is forgotten. */
+  /** From now on everything is kept in the usual place again. The contents of memory are dropped. */
   readonly comeBack: () => void;
 }
 
@@ -35,8 +35,8 @@ const LATER_MS = 2000;
 
 const later = ({ progress }: ActiveJob): JobStep => ({ kind: 'again', afterMs: LATER_MS, progress });
 
-/** `usual` as long as it is there, `inMemory` as a stand-in, which is closed when it is no longer wanted: its jobs are of former terms then, and nobody's. A job that the usual
- *  queues hand out while it stands in waits: whether it is wanted only the usual store can tell. */
+/** Uses `usual` while it is available, and `inMemory` as a stand-in, which is closed when no longer needed: its jobs belong to former terms by then. A job that the usual
+ *  queues hand out meanwhile is postponed: only the usual store can tell whether it is still wanted. */
 export function switching(usual: Keeping, inMemory: () => StandIn): Switch {
   let near: StandIn | null = null;
   const open = new Set<Open>();

@@ -7,7 +7,7 @@ export interface StoreHealthPorts {
   readonly log: Log;
 }
 
-/** What is wrong with the way in which the store is set up, as it was when it last answered. Said in the log when it changes. */
+/** Problems with the configuration of the store when it last answered. Changes are logged. */
 export class StoreHealth {
   readonly #ports: StoreHealthPorts;
   #faults: readonly StoreFault[] = [];
@@ -20,12 +20,12 @@ export class StoreHealth {
     return this.#faults;
   }
 
-  /** For people; null for nothing. */
+  /** For users; null for nothing. */
   get notice(): string | null {
     return this.#faults.length > 0 ? this.#faults.map(({ message }) => message).join('; ') : null;
   }
 
-  /** To be called from time to time: anybody may change a setting of a server that runs. */
+  /** Call it from time to time: settings can be changed on a running server. */
   async look(): Promise<void> {
     const { store, log } = this.#ports;
     try {
@@ -35,7 +35,7 @@ export class StoreHealth {
       for (const { reason, message } of now.filter(hasNot(before))) log.warn('Redis is not set up for safety', { reason, message });
       for (const { reason, message } of before.filter(hasNot(now))) log.info('this is not wrong with Redis any more', { reason, message });
     } catch (error) {
-      // That it does not answer is seen and said elsewhere.
+      // An outage is detected and reported elsewhere.
       if (!(error instanceof Unreachable)) log.warn('Redis could not be judged', { error: String(error) });
     }
   }

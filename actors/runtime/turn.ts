@@ -12,17 +12,17 @@ import { begin, type MachineEvent, type Step, step } from './step.ts';
 export interface Envelope {
   readonly to: ActorId;
   readonly event: { readonly type: string; readonly [field: string]: unknown };
-  /** Heard only while the actor waits for this command under this key. */
+  /** Handled only while the actor waits for this command under this key. */
   readonly fence?: { readonly key: string; readonly commandId: string };
-  /** Creates the actor instead of telling it something; does nothing when it exists. */
+  /** Creates the actor instead of sending it an event; does nothing when it exists. */
   readonly begin?: { readonly chart: string; readonly input: unknown };
-  /** Actors that have ended and whose sends have all been heard: what was noted of them goes. Tells the actor nothing. */
+  /** Actors that have ended and whose sends have all been handled: their last-seen ids are dropped. The actor receives no event. */
   readonly forget?: readonly ActorId[];
-  /** Noted with the command that is waited for; the actor is told nothing. */
+  /** Stored with the awaited command; the actor receives no event. */
   readonly waits?: Finding | null;
-  /** Heard only once: a send with an id not newer than the last one of its sender is dropped. */
+  /** Handled only once: a send with an id not newer than the last one of its sender is dropped. */
   readonly sender?: { readonly actor: ActorId; readonly id: string };
-  /** The actor of the same cell that sent it, within a turn. */
+  /** The actor of the same cell that sent it within the turn. */
   readonly from?: ActorId;
 }
 
@@ -30,7 +30,7 @@ export interface Envelope {
 export interface CellState {
   readonly id: ActorId;
   readonly records: ReadonlyMap<ActorId, ActorRecord>;
-  /** The last handled send per sending actor. There may be many: it is not copied with each turn. */
+  /** The last handled send per sending actor. There may be many: the map is not copied with each turn. */
   readonly seen: ReadonlyMap<ActorId, string>;
 }
 
@@ -38,33 +38,33 @@ export interface TurnContext {
   readonly charts: Charts;
   readonly term: number;
   readonly now: number;
-  /** Commands that were dispatched since the last write: their outbox entries go with this one. */
+  /** Commands that were dispatched since the last write: their outbox entries are removed with this one. */
   readonly clear: readonly string[];
-  /** No actor ended at a higher version earlier in this term; 0 for none. One that begins goes on from there: ids never repeat. */
+  /** No actor ended at a higher version earlier in this term; 0 for none. A new actor counts from there, so that ids never repeat. */
   readonly endedAt: () => number;
 }
 
 export interface TurnResult {
   /** Null when nothing changed: there is nothing to save. */
   readonly write: CellWrite | null;
-  /** What the cell holds once the write is saved, but for what that says of senders. */
+  /** What the cell holds once the write is saved, except for `seen`. */
   readonly next: CellState;
   readonly transitions: readonly Transition[];
   readonly obsolete: readonly Obsolete[];
-  /** Envelopes whose handling threw, which is a defect. Nothing of them is applied, neither the event nor the sends inside the cell that followed from it; what was waited
-   *  for is still waited for, and the other envelopes of the turn stand. */
+  /** Envelopes whose handling threw, which is a defect. Nothing of them is applied, neither the event nor the sends inside the cell that followed from it; the actor still
+   *  waits for what it waited for, and the other envelopes of the turn stand. */
   readonly faults: readonly { readonly envelope: Envelope; readonly error: unknown }[];
-  /** Claims on what had ended before it could hear them: they are for the one that comes after it. */
+  /** Claims whose target had ended before it could handle them: they are for its successor. */
   readonly unheard: readonly Envelope[];
 }
 
-/** Once so many actors have changed, what is left of a turn goes through the outbox and becomes the next turns. */
+/** Once this many actors have changed, the rest of a turn goes through the outbox and becomes the next turns. */
 const ACTORS_PER_WRITE = 64;
 
-/** What is claimed of a firewall, and of a zone. */
+/** The events that claim something of a firewall, and of a zone. */
 const CLAIMS: ReadonlySet<string> = new Set(['CLAIM', 'RECORDS']);
 
-/** One turn: runs events and every send inside the cell in memory until quiet. Nothing is carried out. */
+/** One turn: runs events and all sends inside the cell in memory until none are left. Nothing is carried out. */
 export function runTurn(state: CellState, envelopes: readonly Envelope[], context: TurnContext): TurnResult {
   const turn = new Turn(state, context);
   for (const envelope of envelopes) turn.handle(envelope);
@@ -110,14 +110,14 @@ class Turn {
     }
   }
 
-  /** Keeps the actor's draft as it was before this envelope. To be called before anything in it changes. */
+  /** Saves the actor's draft as it was before this envelope. Call it before anything in the draft changes. */
   #keep(actor: ActorId): void {
     if (this.#savepoints.has(actor)) return;
     const draft = this.#drafts.get(actor);
     this.#savepoints.set(actor, draft ? copyOf(draft) : null);
   }
 
-  /** Runs one event; answers the sends that stay inside the cell. */
+  /** Runs one event; returns the sends that stay inside the cell. */
   #deliver(envelope: Envelope): readonly Envelope[] {
     const { to, event, sender } = envelope;
     const fence = envelope.fence ?? claimFence(event);
@@ -150,7 +150,7 @@ class Turn {
     return { order: this.#heard, event, from };
   }
 
-  /** Whether this send, or a later one of its sender, was heard; it is from now on. */
+  /** Whether this send, or a later one of its sender, was already handled; records it as handled. */
   #wasSeen({ actor, id }: NonNullable<Envelope['sender']>): boolean {
     const last = this.#seen.has(actor) ? this.#seen.get(actor) : this.#state.seen.get(actor);
     if (last && !isNewer(id, last)) return true;
@@ -294,7 +294,7 @@ class Turn {
       claims.free.push(...diff.free);
     }
     const next: CellState = { ...this.#state, records };
-    // A cell that has ended notes nothing any more: nobody would ever delete it.
+    // A cell that has ended stores no senders any more: they would never be deleted.
     const isNoted = this.#seen.size > 0 && records.size > 0;
     const nothing = changed.length === 0 && this.#sends.length === 0 && !isNoted;
     const jobs: Command[] = changed.flatMap(([, draft]) => (draft.done ? [] : [...draft.commands.values()]));
@@ -329,7 +329,7 @@ class Turn {
   }
 }
 
-/** An answer of a firewall is fenced like an outcome: by the claim that it answers. */
+/** An answer of a firewall is fenced like an outcome, by the claim that it answers. */
 export const claimFence = ({ type, claimId }: Envelope['event']): Envelope['fence'] =>
   type !== 'CLAIM' && typeof claimId === 'string' ? { key: 'claim', commandId: claimId } : undefined;
 

@@ -1,6 +1,6 @@
 import type { ActorId } from '../../machines/model/types.ts';
 
-/** Looks at things by request: so many at once at most, each thing by one look at a time, and once more when it was asked for meanwhile. */
+/** Runs `look` for each requested key: at most `atOnce` concurrently, one at a time per key, and once more when the key was requested meanwhile. */
 export class Looks {
   readonly #look: (key: ActorId) => Promise<void>;
   readonly #atOnce: number;

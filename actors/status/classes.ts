@@ -13,19 +13,19 @@ import type { Clock, Json } from '../ports/records.ts';
 import { coalesced } from '../runtime/debounce.ts';
 import { doubtChanged } from './pool-view.ts';
 
-/** Changes of one moment are shown as one. */
+/** Changes within this time are shown together, ms. */
 const COALESCE_MS = 50;
-/** While much changes: of thousands of RoutedIPs it takes a while to say whose each is. */
+/** Minimum interval while much changes, ms: with thousands of RoutedIPs it takes a while to find the class of each. */
 const EVERY_MS = 1000;
-/** What the server refuses is tried again no sooner. */
+/** Retry delay after a write that the API server refused, ms. */
 const REFUSED_MS = 30_000;
-/** How soon it is looked again whether a provider was read, or the API server answers, ms. */
+/** How soon to check again whether a provider was read, or the API server answers, ms. */
 const RECHECK_MS = 5_000;
 
 const UNREAD = 'ProviderUnread';
-/** A provider that cannot be read for so long is told by an Event, ms: one call may fail. */
+/** A provider that is unreadable for this long is reported by an Event, ms: one call may fail. */
 const PATIENCE_MS = 10_000;
-/** So many users are named; of the others there is the count. With thousands each change would write all of them anew. */
+/** This many users are named, the others only counted: with thousands each change would rewrite all of them. */
 const USERS_NAMED = 10;
 
 export interface PolicyProjectorPorts {
@@ -35,19 +35,19 @@ export interface PolicyProjectorPorts {
   readonly pools: ObservedPools;
   readonly providers: ProviderDirectory;
   readonly isLeading: () => boolean;
-  /** Why nobody can say where the addresses of the account of that key are; null while somebody can. */
+  /** Why it is unknown where the addresses of the account of that key are; null while it is known. */
   readonly unread: (key: string) => Finding | null;
 }
 
-/** Shows in classes and issuers whether they are used as they are, and by whom; a class that is used is kept from going. */
+/** Shows in classes and issuers whether they are used as they are, and by which RoutedIPs; a finalizer keeps a used class from going. */
 export class PolicyProjector implements Observer {
   readonly #ports: PolicyProjectorPorts;
   readonly #refused = new Map<string, { readonly text: string; readonly at: number }>();
-  /** By uid: those that are shown. */
+  /** Shown classes and issuers by uid. */
   readonly #shown = new Map<string, ObjectRef>();
-  /** By uid: those whose provider cannot be read, since when, monotonic ms, and whether that was told. */
+  /** By uid, those whose provider cannot be read: since when, monotonic ms, and whether that was reported. */
   readonly #unread = new Map<string, { readonly since: number; isTold: boolean }>();
-  /** Something changed that they may show. */
+  /** Something that they show may have changed. */
   readonly request: () => void;
 
   constructor(ports: PolicyProjectorPorts) {
@@ -55,7 +55,7 @@ export class PolicyProjector implements Observer {
     this.request = coalesced(ports.clock, COALESCE_MS, () => this.#showAll(), EVERY_MS);
   }
 
-  /** Whether anybody can say where addresses are is told by the classes of their account, too. */
+  /** Classes, too, show whether their account's addresses can be verified. */
   turnSaved(turn: SavedTurn): void {
     if (doubtChanged(turn) !== null) this.request();
   }
@@ -87,7 +87,7 @@ export class PolicyProjector implements Observer {
       this.#unread.delete(uid);
       void this.#ports.writer.retract(ref, []);
     }
-    // Nobody tells that it was read.
+    // No event reports that it was read.
     if (isUnread) clock.after(RECHECK_MS, this.request);
   }
 
@@ -111,7 +111,7 @@ export class PolicyProjector implements Observer {
     const isGuarded = policy.marks?.finalizers.includes(FINALIZER) ?? false;
     const guards = users.length > 0 && !policy.deleting;
     if (guards === isGuarded || (users.length > 0 && isGuarded)) return;
-    // Somebody may have come to use it since its users were counted.
+    // It may have gained a user since its users were counted.
     if (!guards && this.#isUsed(policy)) return;
     const { uid } = policy.ref;
     const former = this.#refused.get(uid);
@@ -128,7 +128,7 @@ export class PolicyProjector implements Observer {
     );
   }
 
-  /** Of thousands of RoutedIPs their class tells, once: an error that is another one at each try is no news. */
+  /** One Event for the class instead of thousands of RoutedIPs, sent once: an error text that differs on each attempt is no news. */
   #tellUnread(ref: ObjectRef, trouble: Trouble | null): void {
     if (trouble?.status !== 'Unknown') {
       this.#unread.delete(ref.uid);
@@ -157,7 +157,7 @@ export class PolicyProjector implements Observer {
     return [...this.#ports.pools.all].some(([id, object]) => isRoutedIP(id) && this.#policiesOf(id, object).includes(uid));
   }
 
-  /** The uids of the class or the issuer that serves it, and of those by which an address is still being made: without one of these nobody could be asked what became of that. */
+  /** The uids of the class or the issuer that serves it, and of those under which an address is still being created: without these the outcome could not be read. */
   #policiesOf(id: ActorId, object: PoolObject): readonly string[] {
     const { policies } = this.#ports.pools;
     const uid = policies.servesFor(object)?.ref.uid;
@@ -196,7 +196,7 @@ interface Trouble {
   readonly message: string;
 }
 
-/** Stands only while it is so. A class that RoutedIPs can have is ready all the same. */
+/** Present only while there is a conflict. A class that RoutedIPs can select is ready all the same. */
 const conflictIn = (message: string | undefined): readonly Condition[] =>
   message === undefined ? [] : [{ type: 'Conflict', status: 'True', reason: 'Conflict', message }];
 

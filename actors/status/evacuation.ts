@@ -6,19 +6,19 @@ import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Observer, SavedTurn } from '../ports/observers.ts';
 import type { ActorRecord, Clock } from '../ports/records.ts';
 
-/** Turns of one moment are shown as one. */
+/** Turns within this time are shown together, ms. */
 const COALESCE_MS = 20;
 
 export interface EvacuationsPorts {
   readonly writer: Pick<ClusterWriter, 'showEvacuations'>;
   readonly clock: Clock;
-  /** Every object that is there. */
+  /** Every existing object. */
   readonly objects: () => Iterable<ActorId>;
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
   readonly isLeading: () => boolean;
 }
 
-/** Shows on nodes that are to be evacuated how far that has come. */
+/** Shows on nodes under evacuation how far it has come. */
 export class Evacuations implements Observer {
   readonly #ports: EvacuationsPorts;
   #nodes: readonly EvacuatedNode[] = [];
@@ -28,7 +28,7 @@ export class Evacuations implements Observer {
     this.#ports = ports;
   }
 
-  /** These are the nodes that are to be evacuated now, and those of which nobody can tell. */
+  /** The nodes to evacuate now, and those for which that is unclear. */
   observed(nodes: readonly EvacuatedNode[]): void {
     this.#nodes = nodes;
     this.request();
@@ -38,7 +38,7 @@ export class Evacuations implements Observer {
     if (this.#nodes.length > 0 && isPool(cell)) this.request();
   }
 
-  /** Has it shown anew soon, all of it. */
+  /** Schedules showing everything anew. */
   request(): void {
     if (this.#due) return;
     this.#due = true;
@@ -50,7 +50,7 @@ export class Evacuations implements Observer {
 
   #show(): void {
     const { writer, clock, objects, recordsOf } = this.#ports;
-    // Where there is nothing to say of any node nobody is asked.
+    // Without nodes to report on, no pool is read.
     const cells = this.#nodes.length === 0 ? [] : [...objects()].filter(isPool);
     const views = cells.flatMap((cell) => {
       const records = recordsOf(cell);

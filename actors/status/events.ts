@@ -23,14 +23,14 @@ const RUN_JOB = 'RunJob';
 /** Whether an Event is about Jobs: then it concerns the class whose templates these are. */
 export const isAboutJobs = ({ reason, action }: ClusterEvent): boolean => OF_JOBS.has(reason) || action === RUN_JOB;
 
-/** What people should hear of a job that has begun to wait for something in a turn. */
+/** Events for users about a job that has begun to wait for something in a turn. */
 export function waitEvents({ before, after }: Transition): readonly ClusterEvent[] {
   const waits = waitsIn(after);
   const action = waits?.reason === SERVER_ERROR.reason ? 'Write' : RUN_JOB;
   return waits && waits.reason !== waitsIn(before)?.reason ? [{ type: 'Warning', action, ...waits }] : [];
 }
 
-/** What people should hear of one actor's part in a turn. */
+/** Events for users about one actor's part in a turn. */
 export function eventsOf({ chart, before, after }: Transition): readonly ClusterEvent[] {
   if (!after) return [];
   if (chart === 'dns-record-set') return recordSetEvents(before?.snapshot.context as never, after.snapshot.context as never);
@@ -55,12 +55,12 @@ function assignedEvent(before: AddressContext | undefined, { address, assigned }
 }
 
 function electedEvent(before: AddressContext | undefined, { address, assigned, elected, epoch }: AddressContext): ClusterEvent | null {
-  // One that is rebuilt may know the node to which it was under way by its name alone: that is no election.
+  // A rebuilt address may know its target node by name alone: that is no election.
   if (!elected?.providerID || elected.name === assigned?.name || before?.epoch === epoch) return null;
   return { type: 'Normal', reason: 'NodeElected', action: 'Elect', message: `${elected.name} is to take ${address}` };
 }
 
-/** What is tried from time to time until somebody gives other credentials, a right, or room in a firewall, is no news. */
+/** Retries that wait for new credentials, a permission, or room in a firewall are no news. */
 const isSaidAlready = ({ kind, reason }: JobFailure, before: JobFailure | null | undefined): boolean =>
   (kind === 'Unauthorized' && before?.kind === kind) ||
   ((reason === 'Forbidden' || reason === 'FirewallLimit') && before?.reason === reason);
@@ -69,7 +69,7 @@ function failedEvent(before: AddressContext | undefined, { context, state }: Add
   const { address, failure, attempts, coolOffUntil } = context;
   if (!failure || attempts === before?.attempts) return null;
   if (isSaidAlready(failure, before?.failure)) return null;
-  // Not when it is tried again: what says the same each time is counted, and the status has the time.
+  // Not the time of the retry: equal Events are counted, and the status has the time.
   const wait = coolOffUntil !== null && state === 'CoolOff' && isUntilChanged(failure) ? `; ${UNTIL_CHANGED}` : '';
   return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${textAbout(address, failure.message)}${wait}` };
 }
@@ -113,7 +113,7 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
   return [...events, ...roomEvents(before, after), ...creationEvents(before, after)];
 }
 
-/** How much is kept changes with others: only that there is no room is news. */
+/** The count in the message depends on other objects, too: only a lack of room is news. */
 function roomEvents(before: PoolContext | undefined, { room }: PoolContext): readonly ClusterEvent[] {
   const refusal = room?.refusal;
   return refusal && refusal.reason !== before?.room?.refusal?.reason ? [{ type: 'Warning', action: 'Create', ...refusal }] : [];
@@ -122,7 +122,7 @@ function roomEvents(before: PoolContext | undefined, { room }: PoolContext): rea
 function creationEvents(before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] {
   const events: ClusterEvent[] = [];
   const created = after.created.filter((address) => !before?.created.includes(address));
-  // Where nothing was being made it is one of before.
+  // Without an intent it is a former address.
   const how = before?.acquiring.intent
     ? { reason: 'AddressCreated', what: `was ${madeIn(after)}` }
     : { reason: 'AddressReused', what: 'was kept, and is used again' };

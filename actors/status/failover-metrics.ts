@@ -11,8 +11,8 @@ interface Loss {
   readonly at: number;
 }
 
-/** Tells of failovers once they are over. None is told when the node came back before, or when another process led meanwhile. A planned move is none:
- *  off a node that drains, which serves until the address has gone, or off one that an edit of the pool's selectors leaves out. */
+/** Reports failovers once they have ended. None is reported when the node came back first, or when another process led meanwhile. A planned move is no failover: off a node
+ *  that drains, which serves until the address has gone, or off one that an edit of the pool's selectors leaves out. */
 export function failoverFigures(ended: (failover: FailoverFigures) => void): Observer {
   const losses = new Map<ActorId, Loss>();
 
@@ -27,7 +27,7 @@ export function failoverFigures(ended: (failover: FailoverFigures) => void): Obs
     const pool = transitions.find((other) => other.actor === now.pool);
     if (lost !== null && !isPlannedMove(pool, lost)) losses.set(actor, { node: lost, at });
     const loss = losses.get(actor);
-    // Somebody wanted it on no node meanwhile: what comes then is no failover.
+    // A user had it taken off all nodes meanwhile: what follows is no failover.
     if (now.parked) losses.delete(actor);
     if (!loss || !isServing(after)) return;
     losses.delete(actor);
@@ -43,7 +43,7 @@ export function failoverFigures(ended: (failover: FailoverFigures) => void): Obs
   };
 }
 
-/** Tells of each address that somebody has moved at its provider. */
+/** Reports each address that was moved externally at its provider. */
 export const driftFigures = (drifted: (provider: string) => void): Observer => ({
   turnSaved: ({ transitions }) => {
     for (const { chart, before, after } of transitions) {

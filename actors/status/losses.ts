@@ -4,7 +4,7 @@ import { stateOf } from '../controllers/record-view.ts';
 import type { Transition } from '../ports/observers.ts';
 import type { ActorRecord } from '../ports/records.ts';
 
-/** The node on which the address served before this turn, when the turn heard that it may no longer; else null. */
+/** The node on which the address served before this turn, when a node fact in this turn ended that; else null. */
 export function nodeLost({ events, before, after }: Transition): string | null {
   if (!before || !isServing(before) || !events.includes('NODE_OBSERVED')) return null;
   const { assigned } = contextOf(before);
@@ -12,7 +12,7 @@ export function nodeLost({ events, before, after }: Transition): string | null {
   return staysThere ? null : (assigned?.name ?? null);
 }
 
-/** The pool took the node away although nothing was wrong with it: it matches still, is about to go, or an edit leaves it out. It says so in the turn in which it does so. */
+/** The pool took a healthy node away: it still matches, is about to go, or an edit leaves it out. The pool's own transition of that turn shows it. */
 export function isPlannedMove(pool: Transition | undefined, node: string): boolean {
   if (!pool?.before || !pool.after) return false;
   const [before, after] = [pool.before, pool.after].map(({ snapshot }) => snapshot.context as unknown as PoolContext);
@@ -20,9 +20,9 @@ export function isPlannedMove(pool: Transition | undefined, node: string): boole
   return isEdit || [...(after?.leaving ?? []), ...(after?.candidates ?? [])].some(({ name }) => name === node);
 }
 
-/** The provider shows the address elsewhere than where it was confirmed: somebody has moved it. */
+/** The provider shows the address elsewhere than confirmed: it was moved externally. */
 export function isDrift(before: AddressContext | undefined, { assigned, holder, failure, parked }: AddressContext): boolean {
-  // Somebody wanted that.
+  // A user requested that.
   if (parked) return false;
   if (!before?.assigned || before.holder !== before.assigned.providerID) return false;
   return holder !== before.holder && !assigned && !failure;
@@ -34,5 +34,5 @@ export function isServing(record: ActorRecord): boolean {
   return stateOf(record.snapshot.value) === 'Stable' && assigned !== null && eligible && elected?.name === assigned.name;
 }
 
-/** What an address knows by its record. */
+/** Context of an address's record. */
 export const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;

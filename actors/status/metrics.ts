@@ -12,11 +12,11 @@ export interface FigurePorts {
   readonly pools: Shown<PoolFigures>;
   readonly recordSets: Shown<RecordSetFigures>;
   readonly failover: (failover: FailoverFigures) => void;
-  /** Somebody has moved an address at the provider of that name. */
+  /** An address was moved externally at the provider of that name. */
   readonly drift: (provider: string) => void;
 }
 
-/** Shows in figures what stands in records after each turn. */
+/** Keeps metrics in step with the records, after each turn. */
 export function figures({ recordsOf, pools, recordSets, failover, drift }: FigurePorts): Observer {
   const all: readonly Observer[] = [
     poolFigures(recordsOf, pools),
@@ -34,14 +34,14 @@ export function figures({ recordsOf, pools, recordSets, failover, drift }: Figur
   };
 }
 
-/** What is known of a cell; null while it is not. */
+/** Records of a cell; null while none are known. */
 type RecordsOf = (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
 
-/** Shows pools in figures, as their records stand after each turn. */
+/** Metrics of pools, as their records stand after each turn. */
 export const poolFigures = (recordsOf: RecordsOf, { show, forget }: Shown<PoolFigures>): Observer => ({
   turnSaved: ({ cell, at }) => {
     const [kind, namespace = '', name = '', ...part] = cell.split('/');
-    // What belongs to a pool and is a cell of its own says nothing of the pool.
+    // A cell that only belongs to a pool says nothing of the pool.
     if (kind !== 'pool' || part.length > 0) return;
     const records = recordsOf(cell);
     const view = records && poolView(cell, records, at);
@@ -63,7 +63,7 @@ export const poolFigures = (recordsOf: RecordsOf, { show, forget }: Shown<PoolFi
   },
 });
 
-/** Shows NodeDNSRecordSets in figures, as they stand after each turn. The record set of a pool is none. */
+/** Metrics of NodeDNSRecordSets, as they stand after each turn. The record set of a pool is none. */
 export function recordSetFigures({ show, forget }: Shown<RecordSetFigures>): Observer {
   const confirmed = new Map<ActorId, number>();
 

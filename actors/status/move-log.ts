@@ -6,7 +6,7 @@ import type { Clock } from '../ports/records.ts';
 import { coalesced } from '../runtime/debounce.ts';
 import { contextOf, isDrift, isPlannedMove, isServing, nodeLost } from './losses.ts';
 
-/** How soon lines are written: not while the call that moves the address waits to be handed on, ms. */
+/** Delay before lines are written, ms: not while the call that moves the address waits to be dispatched. */
 const WRITTEN_AFTER_MS = 10;
 
 const MESSAGES: Readonly<Partial<Record<MoveStep['step'], string>>> = {
@@ -20,13 +20,13 @@ const MESSAGES: Readonly<Partial<Record<MoveStep['step'], string>>> = {
 
 type Told = Pick<MoveStep, 'step' | 'fields'>;
 
-/** Since when an address is on its way, ms since the epoch, and from which node; null for none. */
+/** When an address began to move, ms since the epoch, and from which node; null for none. */
 interface Move {
   readonly at: number;
   readonly from: string | null;
 }
 
-/** Writes a line for each step of an address on its way to a node: lost, elected, assigned, opened, given up. Nobody waits for it. */
+/** Logs each step of an address on its way to a node: lost, elected, assigned, opened, given up. Nothing waits for it. */
 export function moveLog({ log, clock }: { readonly log: Log; readonly clock: Clock }): Observer {
   let steps: MoveStep[] = [];
   const write = coalesced(clock, WRITTEN_AFTER_MS, () => {
@@ -43,7 +43,7 @@ export function moveLog({ log, clock }: { readonly log: Log; readonly clock: Clo
   });
 }
 
-/** Tells of each step of an address on its way to a node, in the turn that made it. */
+/** Reports each step of an address on its way to a node, in the turn that made it. */
 export function moveSteps(tell: (step: MoveStep) => void): Observer {
   const moves = new Map<ActorId, Move>();
 
@@ -88,9 +88,9 @@ interface Step {
   readonly was: AddressContext;
   readonly now: AddressContext;
   readonly move: Move | undefined;
-  /** Since the address is on its way, ms. */
+  /** Time since the address began to move, ms. */
   readonly durationMs: number;
-  /** By which the turn was told. */
+  /** The job whose outcome the turn received; null for none. */
   readonly job: string | null;
 }
 
@@ -103,7 +103,7 @@ function stepsOf({ before, after, consumed }: Transition, move: Move | undefined
   return [elected(step), assigned(step), opened(step), refused(step), served].filter((told) => told !== null);
 }
 
-/** One that is rebuilt may know the node to which it was under way by its name alone: that is no election. */
+/** A rebuilt address may know its target node by name alone: that is no election. */
 function elected({ was, now, move }: Step): Told | null {
   const to = now.elected;
   if (now.epoch === was.epoch || !to?.providerID || to.name === now.assigned?.name) return null;

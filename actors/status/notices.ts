@@ -4,7 +4,7 @@ import type { PoolView } from '../../machines/pool/view.ts';
 import { termIn } from '../../machines/status/restore-pool.ts';
 import type { PoolObject, PoolProjection } from '../ports/cluster.ts';
 
-/** What is to be said of an object besides what its records say. */
+/** What an object's status has to say beyond its records. */
 export interface Notices {
   /** Why it is not served as it is now; null when it is. */
   readonly unserved: Finding | null;
@@ -14,11 +14,11 @@ export interface Notices {
 
 export const NO_NOTICES: Notices = { unserved: null, trouble: null };
 
-/** Whether too little is known of a pool for its status to be written: what stands there is the only memory that there is. */
+/** Whether too little is known of a pool to write its status: what stands there is the only memory of it. */
 export const isUnknown = ({ context: { spec, error }, state }: PoolView): boolean =>
   (spec === null && error === null) || state === 'Priming';
 
-/** The conditions with what is to be said besides, and `Stalled` where that is so. What the records find wrong is told first: people can do something about it. */
+/** The conditions with the notices, and `Stalled` where that applies. What the records find wrong comes first: users can act on it. */
 export const withNotices = (conditions: readonly Condition[], { unserved, trouble }: Notices): readonly Condition[] =>
   withStalled(
     conditions.map((condition) => {
@@ -29,10 +29,10 @@ export const withNotices = (conditions: readonly Condition[], { unserved, troubl
     }),
   );
 
-/** Why an object that is not served is degraded, too: what the status said before may be over, and this does not end by itself. */
+/** Why an unserved object is degraded, too: what the status said may no longer hold, and this does not end by itself. */
 const degradedBy = (unserved: Finding | null): Finding | null => (unserved?.reason === 'ProviderUnread' ? unserved : null);
 
-/** Says why an object is not served, and leaves everything else in its status as it is. `term`: of the leader that says so, 0 while there is none. */
+/** Says why an object is not served, and leaves the rest of its status as it is. `term`: of the reporting leader, 0 while there is none. */
 export const unservedProjection = ({ ref, generation, status }: PoolObject, unserved: Finding, term: number): PoolProjection => {
   const shown = Math.max(term, termIn(status));
   const degraded = degradedBy(unserved);
@@ -52,7 +52,7 @@ export const unservedProjection = ({ ref, generation, status }: PoolObject, unse
   };
 };
 
-/** Without what would take the place of what is remembered. */
+/** Without the fields that would overwrite what the status remembers. */
 export function partially({ status: { term = 0, error }, ...projection }: PoolProjection): PoolProjection {
   return { ...projection, partial: true, status: { term, ...(error !== undefined && { error }) }, annotated: {}, addresses: [] };
 }

@@ -12,11 +12,11 @@ import type { ActorRecord, Clock } from '../ports/records.ts';
 export interface ViewPorts {
   readonly clock: Clock;
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
-  /** What the cluster was last observed to be for it; null while nothing was. */
+  /** Facts of the cluster last observed for it; null while there are none. */
   readonly factOf: (cell: ActorId) => ClusterFact | null;
 }
 
-/** A pool's cell as people are to see it: what its own records say, why no node is free, and whether its provider can be asked. Null while it has no pool. */
+/** A pool's cell as users see it: its own records, why no node is free, and whether its provider can be read. Null while it has no pool. */
 export function shownView(cell: ActorId, { clock, recordsOf, factOf }: ViewPorts): PoolView | null {
   const records = recordsOf(cell);
   const view = records && poolView(cell, records, clock.now());
@@ -25,16 +25,16 @@ export function shownView(cell: ActorId, { clock, recordsOf, factOf }: ViewPorts
   return { ...view, observed: factOf(cell), unverified: doubtIn(recordsOf(verification)?.get(verification)) };
 }
 
-/** Of a deleted pool: all of it is released, and nothing of it is to be shown any more. */
+/** A deleted pool that is fully released and must no longer be shown. */
 export const isClearing = (record: ActorRecord | undefined): boolean =>
   JSON.stringify(record?.snapshot.value) === '{"Stopping":"Clearing"}';
 
-/** Why nobody can say where the addresses are that this record verifies; null while somebody can. */
+/** Why it is unknown where the addresses are that this record verifies; null while it is known. */
 export const doubtIn = (record: ActorRecord | null | undefined): string | null =>
   record ? doubtOf(record.snapshot.context as unknown as VerificationContext) : null;
 
-/** The provider of which it can be said from now on, or no more, whether its addresses are where they were confirmed; null when nothing changed about that. Told
- *  only then, since a verification that fails once more is no news to a thousand pools. */
+/** The provider whose addresses have become verifiable or unverifiable in this turn; null when nothing changed. A verification that fails once more is no news to a thousand
+ *  pools. */
 export function doubtChanged({ cell, transitions }: SavedTurn): string | null {
   const list = verifiedBy(cell);
   if (list === null) return null;

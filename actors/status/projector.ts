@@ -29,34 +29,34 @@ import {
   routedIPProjection,
 } from './routedip.ts';
 
-/** Turns of one moment are shown as one. */
+/** Turns within this time are shown together, ms. */
 const COALESCE_MS = 10;
 
-/** A condition with this reason says of each node why it is not free. */
+/** A condition with this reason says for each node why it is not free. */
 const NO_NODE = 'NoEligibleNode';
 
-/** How long an address that a pool has no more is still looked for on nodes, ms: longer than a watch lags behind, or an annotation waits to be written. */
+/** How long nodes are still searched for an address that a pool no longer has, ms: longer than a watch lags behind, or an annotation waits to be written. */
 const FORMER_MS = 3_600_000;
 
-/** While much changes, the marks of all holders are looked at so often, ms. */
+/** How often the marks of all holders are determined while much changes, ms. */
 const HOLDERS_EVERY_MS = 250;
 
 export interface ProjectorPorts extends ViewPorts {
   readonly writer: ClusterWriter;
-  /** All that is there, of every kind. */
+  /** All existing objects, of every kind. */
   readonly cells: () => Iterable<ActorId>;
-  /** The status as last observed: names addresses that another process annotated, and that are this pool's no more. */
+  /** The status as last observed: it names addresses that another process annotated and that are no longer this pool's. */
   readonly statusOf: (cell: ActorId) => unknown;
   /** The object as last observed. */
   readonly objectOf: (cell: ActorId) => PoolObject | undefined;
   readonly noticesOf: (cell: ActorId) => Notices;
   /** The term under which this process leads; 0 while it does not. */
   readonly term: () => number;
-  /** Which right is missing to see what it asks of the cluster; null for none. */
+  /** The permission that is missing to watch what it selects; null for none. */
   readonly hindranceOf: (cell: ActorId) => string | null;
-  /** Every RoutedIP that is there, known to the leader or not; null while none is seen. */
+  /** Every existing RoutedIP, known to the leader or not; null while none is observed. */
   readonly routedIPs: () => Iterable<ActorId> | null;
-  /** A Job of its class has failed for this RoutedIP, or does not begin: whoever keeps the class hears of it, too. */
+  /** A Job of its class has failed for this RoutedIP, or does not start: the class receives the Event, too. */
   readonly classToo: (cell: ActorId, event: ClusterEvent) => void;
   /** Nothing of a deleted pool is shown any more. */
   readonly cleared: (cell: ActorId) => void;
@@ -64,46 +64,46 @@ export interface ProjectorPorts extends ViewPorts {
 
 /** Shows pools in the cluster: status, conditions, node annotations, Events. After the save, off the path of a failover. */
 export function projector(ports: ProjectorPorts): Observer & {
-  /** Shows all that this process leads from now on. */
+  /** Shows all cells that this process leads from now on. */
   readonly showAll: (cells: Iterable<ActorId>) => void;
-  /** What hinders it is another thing than before. */
+  /** Its hindrance has changed. */
   readonly hindered: (cell: ActorId) => void;
-  /** Resolves once the status says of it what its records say now; of a firewall those of all for which it opens something, but those that the API server refuses: they keep
-   *  the others waiting for nothing. @throws Unreachable; ProviderError when nobody needs that; Fenced when a later leader has written the status */
+  /** Resolves once the status shows what the records say now; for a firewall, the statuses of all for which it opens something, except those that the API server refuses: they
+   *  must not hold up the others. @throws Unreachable; ProviderError when it is no longer needed; Fenced when a later leader has written the status */
   readonly shown: (cell: ActorId) => Promise<void>;
-  /** The cluster was observed anew for it. */
+  /** New facts of the cluster were observed for it. */
   readonly observed: (cell: ActorId) => void;
-  /** What is to be said of it besides is another thing than before. */
+  /** Its notices have changed. */
   readonly noticed: (cell: ActorId) => void;
-  /** A RoutedIP is there no more: by now it may be known of all others which nodes hold addresses. */
+  /** A RoutedIP is gone: by now it may be known of all others which nodes hold addresses. */
   readonly routedIPGone: () => void;
 } {
   const { writer, clock, recordsOf, statusOf, hindranceOf, routedIPs, classToo, cleared } = ports;
   const events = new Map<ActorId, ClusterEvent[]>();
   const due = new Set<ActorId>();
-  /** Pools whose status will change by itself: what forgets that they are to be shown again then. */
+  /** Pools whose status will change by itself, each with the cancel function of its timer. */
   const later = new Map<ActorId, () => void>();
-  /** Those of which people are told why no node is free: that may change without a turn. */
+  /** Pools whose status says why no node is free: that may change without a turn. */
   const lacking = new Set<ActorId>();
-  /** Addresses that a pool had, and until when its nodes are searched for them. */
+  /** Former addresses of a pool, and until when nodes are searched for them. */
   const formerly = new Map<ActorId, Map<Address, number>>();
-  /** When the last intent to create an address was recorded that is known of a pool, ms since the epoch. */
+  /** Time of a pool's last known intent to create an address, ms since the epoch. */
   const intents = new Map<ActorId, number>();
-  /** What RoutedIPs hold, as far as their records have not changed since. */
+  /** Cache of what RoutedIPs hold, until their records change. */
   const holdings = new Map<ActorId, Holding>();
-  /** The pool that runs an address now: what another one once had is not its to take off. */
+  /** The pool that runs an address now: a former owner must not remove its annotation. */
   const owners = new Map<Address, ActorId>();
 
   const notOthers = (cell: ActorId, addresses: Iterable<Address>): Address[] =>
     [...new Set(addresses)].filter((address) => (owners.get(address) ?? cell) === cell);
 
-  /** Without what the statuses of pools name that this leader has not shown yet: whether those run it is not known, and they see to it then. */
+  /** Without addresses in statuses of pools that this leader has not shown yet: whether those pools run them is not known, and they clean up themselves then. */
   const notUnshown = (addresses: readonly Address[]): Address[] => {
     const unshown = new Set([...ports.cells()].filter((cell) => !formerly.has(cell)).flatMap((cell) => addressesIn(statusOf(cell))));
     return addresses.filter((address) => !unshown.has(address));
   };
 
-  /** Those that it has now, and those that it had a while ago. */
+  /** Present addresses, and those of the recent past. */
   const hadSince = (cell: ActorId, present: readonly Address[]): Iterable<Address> => {
     const until = clock.monotonic() + FORMER_MS;
     const had = formerly.get(cell) ?? new Map<Address, number>(addressesIn(statusOf(cell)).map((address) => [address, until]));
@@ -113,7 +113,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     return had.keys();
   };
 
-  /** Of which nodes are to be cleaned where they bear them wrongly: what another one has is left to that one. */
+  /** Addresses whose annotations are removed from wrong nodes: those of another object are left to that one. */
   const cleanedOf = ({ context: { id, conflicts } }: PoolView, present: readonly Address[]): Address[] =>
     notOthers(id, hadSince(id, present)).filter((address) => conflicts[address] === undefined);
 
@@ -131,7 +131,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       );
   };
 
-  /** What is to be told of it by now: once. */
+  /** Takes its pending Events: each is sent once. */
   const taken = (cell: ActorId): readonly ClusterEvent[] => {
     const told = events.get(cell) ?? [];
     events.delete(cell);
@@ -147,7 +147,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     writer.project(of && isRemembering(of.context) ? partially(noticed) : noticed);
   };
 
-  /** Why an object is not served of which nothing else can be shown. */
+  /** Shows why an object is not served when nothing else can be shown of it. */
   const showUnserved = (cell: ActorId) => {
     const [object, { unserved }] = [ports.objectOf(cell), ports.noticesOf(cell)];
     if (!object || !unserved || isShowable(cell, object)) return;
@@ -170,12 +170,12 @@ export function projector(ports: ProjectorPorts): Observer & {
     else showPool(cell);
   };
 
-  /** What one holds by its records: of thousands few have changed. */
+  /** What a RoutedIP holds by its records, cached: of thousands few have changed. */
   const holdingNow = (cell: ActorId): Holding => {
     const known = holdings.get(cell);
     if (known) return known;
     const holding = holdingOf(cell, recordsOf);
-    // Of one without records nobody would say that it has got some.
+    // Not cached without records: no turn would report that they have appeared.
     if (recordsOf(cell)) holdings.set(cell, holding);
     return holding;
   };
@@ -187,7 +187,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     writer.markHolders(wanted, complete);
   };
 
-  /** Nodes that hold routed addresses bear a mark: all that is known of them at once, since several may be on one node. */
+  /** Marks the nodes that hold routed addresses: all at once, since several addresses may be on one node. */
   const showHolders = coalesced(clock, COALESCE_MS, showHoldersNow, HOLDERS_EVERY_MS);
 
   const showRoutedIP = (cell: ActorId) => {
@@ -195,7 +195,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     showHolders();
     const view = shownView(cell, ports);
     if (view && isClearing(recordsOf(cell)?.get(cell))) {
-      // Its status is written no more: what became of its address is told all the same.
+      // Its status is no longer written, but Events still say what became of its address.
       for (const event of taken(cell)) void writer.announce(view.context.ref, event).catch(() => undefined);
       clear(cell, view.context);
       return;
@@ -207,15 +207,15 @@ export function projector(ports: ProjectorPorts): Observer & {
       return;
     }
     const projection = routedIPProjection(view, { recordsOf, former: statusOf(cell) }, { events: taken(cell), hindrance: why });
-    // It annotates no node. A pool that had its address before may have.
+    // It annotates no node, but a former pool of its address may have.
     project(cell, { ...projection, addresses: cleanedOf(view, Object.keys(view.addresses) as Address[]) }, view);
     showLater(cell, view);
   };
 
-  /** A deleted pool goes only when no node bears its annotation any more: after a crash whoever leads next sees to it. */
+  /** A deleted pool goes only when no node has its annotation any more: after a crash the next leader finishes that. */
   const clear = (cell: ActorId, { ref, left }: PoolContext) => {
     const had = notUnshown(notOthers(cell, [...(formerly.get(cell)?.keys() ?? []), ...left]));
-    // Once the last RoutedIP is gone nobody looks for marks any more: the object goes after its mark.
+    // Once the last RoutedIP is gone, marks are no longer determined: the object goes after its mark.
     if (isRoutedIP(cell)) showHoldersNow();
     writer.retract(ref, had).then(
       () => cleared(cell),
@@ -246,11 +246,11 @@ export function projector(ports: ProjectorPorts): Observer & {
       clear(cell, view.context);
       return;
     }
-    // Before anything is known of a pool, what its status says is the only memory there is.
+    // Before anything is known of a pool, its status is the only memory of it.
     if (!view || isUnknown(view)) return;
     const annotated = annotations(view);
     const status = poolStatus(view);
-    // One that it lists no more while it is paused is shown on its node, and in the status no more.
+    // An address removed from the list of a paused pool is shown on its node, but no longer in the status.
     const present = [...Object.keys(status.ips), ...Object.values(annotated)] as Address[];
     const projection = {
       ref: view.context.ref,
@@ -282,7 +282,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     showDue();
   };
 
-  /** The object has gone: nothing of it is shown any more. */
+  /** The object is gone: nothing of it is shown any more. */
   const forgetGone = ({ cell, transitions }: SavedTurn): boolean => {
     const gone = transitions.find(({ actor, after }) => actor === cell && after === null);
     if (!gone) return false;
@@ -309,13 +309,13 @@ export function projector(ports: ProjectorPorts): Observer & {
     for (const { cell, event } of transitions.flatMap(firewallEventsOf)) tell(cell, [event]);
   };
 
-  /** Whether it can be asked where addresses are concerns all that have one there. */
+  /** Whether the provider can be read concerns all that have an address there. */
   const showVerified = (provider: string | null) => {
     if (provider === null) return;
     for (const cell of ports.cells()) if (isPool(cell) && providerIn(recordsOf(cell)?.get(cell)) === provider) schedule(cell);
   };
 
-  /** It may have come to its end before anything is shown of it. */
+  /** An intent may have ended before anything is shown of it. */
   const noteIntent = ({ cell, transitions }: SavedTurn) => {
     const owner = transitions.findLast(({ actor }) => actor === cell)?.after;
     if (owner?.chart !== 'pool') return;
@@ -364,10 +364,10 @@ export function projector(ports: ProjectorPorts): Observer & {
     },
     showAll: (cells) => {
       const there = new Set(routedIPs() ?? []);
-      // Of RoutedIPs that this operator was told to leave alone there are records, but no objects.
+      // RoutedIPs that this operator was configured to leave alone have records, but no objects.
       const shown = [...cells].filter((cell) => (isRoutedIP(cell) ? there.has(cell) : isPool(cell) || isRecordSet(cell)));
       for (const cell of shown) for (const actor of recordsOf(cell)?.keys() ?? []) noteOwner(cell, actor, true);
-      // Whoever led before may have ended between the end of the last RoutedIP and that of its mark.
+      // A former leader may have ended between the end of the last RoutedIP and that of its mark.
       showHolders();
       const term = ports.term();
       void inSlices(shown, clock, () => ports.term() !== term, show);

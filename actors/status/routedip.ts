@@ -25,11 +25,11 @@ type RecordsOf = (cell: ActorId) => Records | null;
 
 interface Told {
   readonly events: readonly ClusterEvent[];
-  /** Which right is missing to see what it asks of the cluster; null for none. */
+  /** The permission that is missing to watch what it selects; null for none. */
   readonly hindrance: string | null;
 }
 
-/** What is to be seen of a RoutedIP. `former` is its status as last observed. */
+/** The projection of a RoutedIP. `former` is its status as last observed. */
 export function routedIPProjection(
   view: PoolView,
   { recordsOf, former }: { readonly recordsOf: RecordsOf; readonly former: unknown },
@@ -51,13 +51,13 @@ export function routedIPProjection(
   };
 }
 
-/** What goes on was seen before the right was taken away: that nothing new is seen is wrong, unless something worse is. */
+/** Running work rests on what was observed before the permission was lost: that no changes are observed is a fault, unless something worse is reported. */
 const hindered = (condition: Condition, message: string): Condition =>
   condition.type === 'Degraded' && condition.status === 'False'
     ? { ...condition, status: 'True', reason: 'Forbidden', message }
     : condition;
 
-/** What is to be seen of a RoutedIP of which nothing is known yet, and why. */
+/** The projection of a RoutedIP of which nothing is known yet, and why. */
 export function hinderedProjection({ context: { ref, generation }, term }: PoolView, message: string): PoolProjection {
   const reason = 'Forbidden';
   return {
@@ -79,8 +79,8 @@ export function hinderedProjection({ context: { ref, generation }, term }: PoolV
 
 export const forbidden = (message: string): ClusterEvent => ({ type: 'Warning', reason: 'Forbidden', action: 'Watch', message });
 
-/** What was added to the firewalls on which the address has claims, but for what others alone claim: their status tells of that. After the records were lost
- *  a firewall is there only once somebody claims something of it; until then what the status has said of it stands. */
+/** What was added to the firewalls on which the address has claims, except what only others claim: their status shows that. After the records were lost a firewall exists only
+ *  once something of it is claimed; until then the former status stands. */
 function ownedFor({ addresses }: PoolView, recordsOf: RecordsOf, former: unknown): Readonly<Record<ActorId, FirewallOwned>> {
   const all = Object.entries(addresses).flatMap(([, { context }]) =>
     context.claimed.map((firewall) => ({ firewall, claimant: context.id })),
@@ -94,7 +94,7 @@ function ownedFor({ addresses }: PoolView, recordsOf: RecordsOf, former: unknown
   );
 }
 
-/** What an address that serves has lost of what is to be open for it. */
+/** What is missing of the rules that a serving address needs; null for nothing. */
 function lossFor({ addresses }: PoolView, recordsOf: RecordsOf): string | null {
   for (const { context, state } of Object.values(addresses)) {
     const { firewall } = context.policy;
@@ -105,7 +105,7 @@ function lossFor({ addresses }: PoolView, recordsOf: RecordsOf): string | null {
   return null;
 }
 
-/** What a job waits for that works for the RoutedIP, or on a firewall for its address. */
+/** What a job waits for that works for the RoutedIP, or on a firewall for its address; null for nothing. */
 function waitsFor({ context: { id }, addresses }: PoolView, recordsOf: RecordsOf): Finding | null {
   const firewalls = Object.values(addresses).flatMap(({ context }) =>
     context.claimed.flatMap((firewall) => {
@@ -116,7 +116,7 @@ function waitsFor({ context: { id }, addresses }: PoolView, recordsOf: RecordsOf
   return [...(recordsOf(id)?.values() ?? []), ...firewalls].map(waitsIn).find((waits) => waits !== null) ?? null;
 }
 
-/** For whom the job of a firewall that is under way works. */
+/** The claimants for which the running job of a firewall works. */
 const claimantsAtWork = (record: ActorRecord | null | undefined): readonly ActorId[] => {
   const { working = [] } = (record?.snapshot.context ?? {}) as unknown as Partial<FirewallContext>;
   return working.map(({ claimant }) => claimant);
@@ -133,7 +133,7 @@ function ownedFrom({ owned, claims }: FirewallContext, claimant: ActorId): Firew
   };
 }
 
-/** What became of the addresses of a RoutedIP that is being deleted, of those that ended in the turn. */
+/** What became of addresses that ended in the turn, of a RoutedIP that is being deleted. */
 export function releaseEvents({ cell, transitions }: SavedTurn): readonly ClusterEvent[] {
   const owner = transitions.find(({ actor }) => actor === cell)?.after?.snapshot.context as unknown as PoolContext | undefined;
   if (!owner?.exposed || !owner.deleted) return [];
@@ -143,19 +143,19 @@ export function releaseEvents({ cell, transitions }: SavedTurn): readonly Cluste
     const last = heard.at(-1)?.event;
     const ended = { atOnce: last?.type === 'RETIRE', deleted: fieldsOf(last?.output).deleted === true };
     const view = firstView(transition);
-    // Of one that is left to people the pool tells itself.
+    // An address that is left to users is reported by the pool.
     return view.context.address === owner.acquiring.unpublished ? [] : [releaseEvent(owner, view, ended)];
   });
 }
 
-/** An address as it was before the turn, or as it began in it: one that is begun to be given back, and let go by force in the same turn, ends with it. */
+/** An address as it was before the turn, or as it began in it: a release that begins and is forced in the same turn ends with it. */
 function firstView({ before, heard }: Transition): AddressView {
   if (before) return addressView(before);
   const begun = heard.find(({ event }) => event.type === 'init')?.event.input as AddressInput;
   return { context: addressContext(begun), state: 'Unassigned' };
 }
 
-/** What RoutedIPs are to tell of a firewall whose job waits, that had to keep a rule of theirs, or that somebody took something out of. */
+/** Events of RoutedIPs about a firewall whose job waits, that had to keep a rule of theirs, or that lost rules to an edit by hand. */
 export function firewallEventsOf(transition: Transition): readonly { readonly cell: ActorId; readonly event: ClusterEvent }[] {
   const { before, after } = transition;
   if (!before || !after) return [];
@@ -173,7 +173,7 @@ export function firewallEventsOf(transition: Transition): readonly { readonly ce
 export const openedFor = (record: ActorRecord | undefined): readonly ActorId[] =>
   record ? [...new Set(opensFor(record.snapshot.context as unknown as FirewallContext).map(cellOf))] : [];
 
-/** The nodes that hold addresses of one RoutedIP, or are to; `known`: so well that no other node can. */
+/** The nodes that hold addresses of one RoutedIP, or will; `known`: no other node can hold one. */
 export interface Holding {
   readonly known: boolean;
   readonly marks: readonly (readonly [node: string, mark: HolderMark])[];
@@ -191,17 +191,17 @@ export function holdingOf(cell: ActorId, recordsOf: RecordsOf): Holding {
     : { known: true, marks: [...marksOf(view), ...marksShown(view)] };
 }
 
-/** Whoever may write an issuer may give it a token that the provider refuses, and an address is not started before its spec is valid: the marks of others wait for neither. */
+/** The author of an issuer may give it a token that the provider refuses, and an address is not started before its spec is valid: the marks of others wait for neither. */
 const maySayNothing = (context: PoolContext): boolean =>
   isByIssuer(context) || (context.error !== null && Object.keys(context.members).length === 0);
 
-/** A node that its status names keeps its mark, with the effect that it bears where nothing says any more which one that is to be. */
+/** A node that its status names keeps its mark, with its present effect while the desired one is unknown. */
 const marksShown = ({ context }: PoolView): Holding['marks'] => {
   const taint = context.spec === null ? 'AsItIs' : context.spec.exposes?.taint;
   return taint ? nodesRemembered(context).map((node) => [node, taint] as const) : [];
 };
 
-/** Which nodes hold routed addresses, or are to; `complete` once no other node can. */
+/** Which nodes hold routed addresses, or will; `complete` once no other node can. */
 export function holdersOf(holdings: Iterable<Holding>): {
   readonly wanted: Readonly<Record<string, HolderMark>>;
   readonly complete: boolean;
@@ -226,14 +226,14 @@ const marksOf = ({ context, addresses }: PoolView): Holding['marks'] =>
     return (nodes.length > 0 ? nodes : foundOn(shown, context)).map((node) => [node, taint] as const);
   });
 
-/** The node on which an address of its own was found, which it is to be granted again. */
+/** The node on which an address of its own was found, and which will be granted to it again. */
 const foundOn = ({ context }: AddressView, { candidates }: PoolContext): readonly string[] =>
   isOwn(context) && !isRetiring(context) && !context.parked
     ? candidates.flatMap(({ name, providerID }) => (providerID === context.holder ? [name] : []))
     : [];
 
-/** Its address has been read since it was started, or there is none, or no more, or it is somebody else's. One that is named or bound is to be read first: it may
- *  be on a node since before the records were lost. */
+/** Its address has been read since it was started, or there is none, or no longer, or another object has it. A named or bound address has to be read first: it may be on a
+ *  node since before the records were lost. */
 const isKnown = ({ context }: PoolView): boolean => {
   const { exposed, members, conflicts, deleted } = context;
   if (Object.keys(members).length > 0) return Object.values(members).every(({ heard }) => heard);

@@ -2,7 +2,7 @@ import type { Finding, ObjectRef } from '../../machines/model/types.ts';
 import { type Log, objectName } from '../ports/observers.ts';
 import type { Clock } from '../ports/records.ts';
 
-/** So many objects are named one by one within a minute for each reason; the others as one. */
+/** Objects logged one by one per minute for each reason; the others share a line. */
 const LINES = 5;
 const WINDOW_MS = 60_000;
 
@@ -11,11 +11,11 @@ interface Window {
   lines: number;
 }
 
-/** Says of objects that they are not served: each once for each reason, a thousand of them in one line. */
+/** Logs objects that are not served: each once for each reason, a thousand of them in one line. */
 export class WatchdogLog {
   readonly #clock: Clock;
   readonly #log: Log;
-  /** By reason: of which objects it is still to be said, and with which message. */
+  /** By reason, the objects still to be logged, each with its message. */
   readonly #untold = new Map<string, Map<string, string>>();
   readonly #windows = new Map<string, Window>();
   #served: string[] = [];
@@ -25,7 +25,7 @@ export class WatchdogLog {
     this.#log = log;
   }
 
-  /** Why it is not served is another thing than before; null when it is. */
+  /** The reason why it is not served has changed; null when it is served. */
   changed(object: Watched, before: Finding | null, after: Finding | null): void {
     const name = objectName(object.ref);
     if (before?.reason === after?.reason) return;
@@ -34,13 +34,13 @@ export class WatchdogLog {
     else this.#served.push(name);
   }
 
-  /** Another process sees to them, and says so. */
+  /** Another process is responsible for them, and logs them. */
   forget(): void {
     this.#untold.clear();
     this.#served = [];
   }
 
-  /** Writes what there is to say by now. */
+  /** Writes what is pending. */
   write(): void {
     for (const [reason, all] of this.#untold) if (all.size > 0 && this.#mayTell(reason)) this.#tell(reason, [...all]);
     if (this.#served.length > 0)
@@ -72,7 +72,7 @@ export class WatchdogLog {
   }
 }
 
-/** An object of ours, or a Service that is to have an address, as last observed. */
+/** An object of ours, or a Service that requests an address, as last observed. */
 export interface Watched {
   readonly ref: ObjectRef;
   /** Null where the status shows none. */

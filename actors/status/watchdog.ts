@@ -9,19 +9,19 @@ import { WatchdogLog } from './watchdog-log.ts';
 export interface WatchdogPorts {
   readonly clock: Clock;
   readonly log: Log;
-  /** By the actor that stands for each. */
+  /** Each with the actor that represents it. */
   readonly objects: () => Iterable<readonly [ActorId, Watched]>;
-  /** Asked once a look. Answers what says of each object why it is not served as it is now; null while another process leads, which sees to them. */
+  /** Called once per look. Returns a function that says why an object is not served as it is now; null while another process leads, which is responsible for them. */
   readonly judge: () => ((id: ActorId, object: Watched) => Finding | null) | null;
-  /** What is wrong with the turns of cells, by the actor whose object is to say so. */
+  /** Failing turns of cells, by the actor whose object reports them. */
   readonly troubles: () => ReadonlyMap<ActorId, Finding>;
-  /** What is to be said of the object is another thing than before. */
+  /** The notices of the object have changed. */
   readonly changed: (id: ActorId, object: Watched, notices: Notices) => void;
 }
 
-/** How long an object may go unserved before people are told, ms. */
+/** How long an object may go unserved before it is reported, ms. */
 const PATIENCE_MS = 10_000;
-/** How long another reason has to stand before it takes the place of the one that people were told, ms: what goes on step by step has many. */
+/** How long another reason has to last before it replaces the reported one, ms: work in several steps has many. */
 const REASON_MS = 3_000;
 
 const NEVER = (): boolean => false;
@@ -29,13 +29,13 @@ const NEVER = (): boolean => false;
 /** All times are monotonic ms. */
 interface Seen {
   readonly object: Watched;
-  /** Since when it is not served, and since when for this reason; null when it is. */
+  /** Since when it is not served, and since when for this reason; null when it is served. */
   readonly waits: { readonly since: number; readonly reason: string; readonly reasonSince: number } | null;
   readonly notices: Notices;
 }
 
-/** Looks regularly whether each object that is observed is served, and says of those that are not what they wait for. Keeps nothing but since when, and what was
- *  said: all else is read from those who know it. */
+/** Checks regularly whether each observed object is served, and reports what the others wait for. Keeps only start times and what was reported: all else is read from its
+ *  owners. */
 export class Watchdog {
   readonly #ports: WatchdogPorts;
   readonly #log: WatchdogLog;
@@ -47,7 +47,7 @@ export class Watchdog {
     this.#log = new WatchdogLog(ports);
   }
 
-  /** What is to be said of the object of this actor besides what its records say. */
+  /** What the status of this actor's object has to say beyond its records. */
   noticesOf(id: ActorId): Notices {
     return this.#seen.get(id)?.notices ?? NO_NOTICES;
   }
@@ -62,7 +62,7 @@ export class Watchdog {
     });
   }
 
-  /** To be called every other second or so: does nothing while it is still at it. */
+  /** Call about every two seconds: does nothing while a look is still running. */
   look(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;

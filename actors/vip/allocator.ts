@@ -6,11 +6,11 @@ import { formerPlaceFor, isServedBy, ownPlaceFor, placeFor, refusalOf } from './
 import { SortedMap } from './sorted-map.ts';
 import { byAge, type Queue, type VipRequest, Waiting } from './wait-queue.ts';
 
-/** What a request comes to. `offered`: the address is nobody else's, and stays this request's until it is withdrawn, asks for something else, or an IP object of
- *  somebody else shows that the address was lost. `group` goes into the IP object. */
+/** The outcome of a request. `offered`: the address belongs to no other request, and stays this request's until it is withdrawn, asks for something else, or an IP object of
+ *  another owner shows that the address was lost. `group` goes into the IP object. */
 export type Verdict = ({ readonly kind: 'offered' } & Place) | Refusal;
 
-/** An IP object that stands. */
+/** An existing IP object. */
 interface Taken {
   readonly owner: ActorId | null;
   readonly group: string | null;
@@ -19,17 +19,18 @@ interface Taken {
 interface Entry {
   readonly request: VipRequest;
   offer: Place | null;
-  /** What `changed` last told of it. */
+  /** The verdict last reported by `changed`. */
   told: Verdict | null;
 }
 
-/** Offers every waiting Service one address. In memory only, made of facts that may be told again: which IPGroups there are, which IP objects stand, who asks for what.
+/** Offers every waiting Service one address. In memory only, made of facts that may be repeated: existing IPGroups and IP objects, and requests.
  *
- *  The methods that tell only note the fact; what follows from all facts noted is decided when something is next read. So the order of facts between two readings
- *  does not matter, and after a start everything is to be told before anything is read. What was offered by then stays offered:
+ *  The mutating methods only note the fact; what follows from all noted facts is decided on the next read. So the order of facts between two reads
+ *  does not matter, and after a start all facts must be given before the first read. What was offered by then stays offered:
  *  a group that shrinks or goes takes nothing away, not even an offer. To have an offer decided anew, withdraw the request and ask again.
  *
- *  By the rule of `machines/model/precedence.ts`: whoever has an address keeps it, and age decides among the others. In this order: 1. who owns an IP object that serves his request has that address. 2. Whose ingress lists an address gets it if it is free and serves his request,
+ *  By the rule of `machines/model/precedence.ts`: a holder keeps its address, and age decides among the others. In this order: 1. The owner of an IP object that serves its
+ *  request has that address. 2. A Service whose ingress lists an address gets it if it is free and serves its request,
  *  before others may have it (a restart must not give away what carries traffic). 3. All others by age, the oldest first; groups by name, in a group the lowest address.
  *  A request for one address is never served by another one, one pinned to a group never from another group. */
 export class Allocator {
@@ -39,15 +40,15 @@ export class Allocator {
   readonly #taken = new Map<Address, Taken>();
   readonly #owned = new Map<ActorId, Set<Address>>();
   readonly #offers = new Map<Address, ActorId>();
-  /** What was noted and not decided on yet. */
+  /** Noted, not decided yet. */
   readonly #fresh = new Set<ActorId>();
   readonly #touched = new Set<Address>();
   #reshaped: ParsedGroup[] = [];
   readonly #regrouped = new Set<string>();
-  /** Whose verdict may have changed since `changed` was read. */
+  /** Requests whose verdict may have changed since `changed` was last read. */
   readonly #stirred = new Set<ActorId>();
 
-  /** There is an IPGroup as it is now. From an Invalid one nothing is taken. */
+  /** Adds or replaces an IPGroup. Nothing is taken from an Invalid one. */
   putGroup(group: ParsedGroup | InvalidGroup): void {
     const before = this.#groups.get(group.name);
     if (before && isSameGroup(before, group)) return;
@@ -61,7 +62,7 @@ export class Allocator {
     this.#groups.remove(name);
   }
 
-  /** An IP object stands. `owner` is null for one that nobody here has made; `group` is what its label says. */
+  /** An IP object exists. `owner` is null when no actor of ours made it; `group` is its label. */
   take(address: Address, owner: ActorId | null, group: string | null = null): void {
     const before = this.#taken.get(address);
     if (before?.owner === owner && before.group === group) return;
@@ -72,7 +73,7 @@ export class Allocator {
     this.#fresh.add(owner);
   }
 
-  /** No IP object of this address stands. */
+  /** No IP object of this address exists. */
   give(address: Address): void {
     const owner = this.#taken.get(address)?.owner ?? null;
     this.#taken.delete(address);
@@ -84,7 +85,7 @@ export class Allocator {
     this.#fresh.add(owner);
   }
 
-  /** A Service waits for an address, or has one that it was offered. Asking again for the same changes nothing; asking for something else keeps the offer if that serves. */
+  /** A Service waits for an address, or has an offer. Repeating the same request changes nothing; a different one keeps the offer if that still serves it. */
   ask(request: VipRequest): void {
     const { key } = request;
     const before = this.#entries.get(key);
@@ -98,7 +99,7 @@ export class Allocator {
     if (entry.offer === null) this.#waiting.add(request);
   }
 
-  /** The Service asks no more. Harmless when it did not. */
+  /** The Service no longer asks. Harmless when it did not. */
   withdraw(key: ActorId): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
@@ -115,7 +116,7 @@ export class Allocator {
     return entry ? this.#verdictOf(entry) : null;
   }
 
-  /** Those who ask and whose verdict is another one than when this was read last, the oldest first. The first verdict is a change. */
+  /** Requests whose verdict has changed since the last read of this, the oldest first. The first verdict counts as a change. */
   changed(): readonly ActorId[] {
     this.#decide();
     const changed: VipRequest[] = [];
@@ -136,12 +137,12 @@ export class Allocator {
     return this.#groups.figures(group);
   }
 
-  /** Whether a group that addresses are taken from has it in its segment, or an IP of it stands. */
+  /** Whether the address is in the segment of a usable group, or has an IP object. */
   knows(address: Address): boolean {
     return this.#taken.has(address) || this.#groups.around(address).length > 0;
   }
 
-  /** Of each group that overlaps others: the names of these, ascending. */
+  /** For each group that overlaps others, their names, ascending. */
   overlaps(): ReadonlyMap<string, readonly string[]> {
     return this.#groups.overlaps();
   }
@@ -152,7 +153,7 @@ export class Allocator {
     this.#regrouped.add(name);
   }
 
-  /** Whether the owner of an address is served by it has to be decided. */
+  /** Schedules a decision whether the owner is served by its address. */
   #wake(owner: ActorId | null): void {
     if (owner !== null) this.#fresh.add(owner);
   }
@@ -173,7 +174,7 @@ export class Allocator {
     this.#serve(queues);
   }
 
-  /** An IP object of somebody else ends the offer; its request waits again, in its old place. */
+  /** An IP object of another owner ends the offer; its request waits again, in its old place. */
   #loseToOther(address: Address): void {
     const holder = this.#offers.get(address);
     const taken = this.#taken.get(address);
@@ -189,8 +190,8 @@ export class Allocator {
     this.#stirred.add(entry.request.key);
   }
 
-  /** Who owns an address that serves his request has it, in place of any other that he was offered and has not reserved. What is reserved serves by what its IP object says, as
-   *  it will for whoever leads next: the group that it was offered from does not count any more. */
+  /** The owner of an address that serves its request gets it, in place of any other offer not reserved yet. A reserved address is judged by its IP object, as the next leader
+   *  will do: the group that it was offered from no longer counts. */
   #adopt(key: ActorId): void {
     const entry = this.#entries.get(key);
     const owned = this.#owned.get(key);
@@ -205,7 +206,7 @@ export class Allocator {
     else if (entry.offer && owned.has(entry.offer.address)) this.#waitAgain(entry);
   }
 
-  /** Whom what was noted may serve, or tell another refusal. */
+  /** The queues and requests that the noted facts may serve, or give another refusal. */
   #hopeful(freed: readonly Address[]): { readonly queues: ReadonlySet<Queue>; readonly returning: SortedMap<VipRequest, null> } {
     const queues = new Set<Queue>();
     const returning = new SortedMap<VipRequest, null>(byAge);
@@ -231,7 +232,7 @@ export class Allocator {
     return { queues, returning };
   }
 
-  /** To those who had an address before, the oldest first, where that is free. */
+  /** Gives former addresses back where they are free, to the oldest request first. */
   #giveBack(returning: SortedMap<VipRequest, null>): void {
     for (const request of returning.keys()) {
       const entry = this.#entries.get(request.key);
@@ -240,7 +241,7 @@ export class Allocator {
     }
   }
 
-  /** The oldest of all queues first. Nothing becomes free meanwhile: a queue whose oldest is not served is done with. */
+  /** Serves the oldest request of all queues first. Nothing becomes free meanwhile: a queue whose oldest is not served is done. */
   #serve(queues: ReadonlySet<Queue>): void {
     const oldest = new SortedMap<VipRequest, Queue>(byAge);
     const enter = (queue: Queue): void => {

@@ -5,8 +5,8 @@ import type { VipService } from '../../machines/vip/objects.ts';
 import type { ObservedVips } from './object-cache.ts';
 import type { GroupOpenness } from './openness.ts';
 
-/** The Services that are left to somebody else, as `namespace/name`, ascending, by IPGroup: the one whose address is reserved for them, else the first by name that they
- *  would get one of. */
+/** The Services left to another controller, as `namespace/name`, ascending, by IPGroup: the one whose address is reserved for them, else the first by name that they would get
+ *  one of. */
 export function contendedByGroup(
   { services, groups }: Pick<ObservedVips, 'services' | 'groups'>,
   openness: Pick<GroupOpenness, 'why'>,

@@ -22,13 +22,13 @@ import type { RoutedIPOf } from './routedip-allocation.ts';
 import { VipDesk } from './service-allocation.ts';
 import { UnshownWrites } from './stale-watch.ts';
 
-/** The ways to what addresses are given to. */
+/** Access to the kinds that get addresses. */
 export interface VipKinds {
   readonly source: VipSource;
   readonly writer: VipWriter;
   /** Absent when VirtualIPs are not handled. */
   readonly virtualIPs?: LegacyKinds;
-  /** Whether jobs about them may be taken yet; absent when always. Once true it stays so. */
+  /** Whether jobs for them may be taken yet; absent for always. Once true it stays so. */
   readonly mayAct?: () => boolean;
 }
 
@@ -39,15 +39,15 @@ export interface VipsPorts {
   readonly leadership: Pick<Leadership, 'lease'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Absent where their labels are not seen. */
+  /** Absent where their labels are not watched. */
   readonly namespaces?: Namespaces;
-  /** Of the term under which this process leads; null while it does not. */
+  /** Allocation for the term under which this process leads; null while it does not. */
   readonly desk: () => VipDesk | null;
 }
 
-/** Services with addresses of IPGroups, and the VirtualIPs that are migrated to such, as one process sees and shows them, whether it leads or not. */
+/** Services with IPGroup addresses, and the VirtualIPs migrated to such, as one process observes and shows them, whether it leads or not. */
 export class Vips {
-  /** Tell people what became of the address of a Service, and of a VirtualIP. */
+  /** Report what became of the address of a Service, and of a VirtualIP. */
   readonly observers: readonly Observer[];
   readonly #announcer: VipAnnouncer;
   readonly #unshown: UnshownWrites | null;
@@ -71,7 +71,7 @@ export class Vips {
     this.observers = [this.#announcer, this.#unshown, this.#projector].filter((observer) => observer !== null);
   }
 
-  /** Resolves when all is told, or is known not to be there. */
+  /** Resolves when the initial lists are complete, or their kinds are known to be absent. */
   async start(): Promise<void> {
     const { kinds, desk } = this.#ports;
     await Promise.all([
@@ -80,7 +80,7 @@ export class Vips {
     ]);
   }
 
-  /** What chooses addresses and tells of them for one term. */
+  /** What chooses and reports addresses for one term. */
   deskFor(cells: Cells, routedIP: RoutedIPOf): VipDesk {
     const { kinds, clock, log, namespaces } = this.#ports;
     const seen = this.#seen;
@@ -90,7 +90,7 @@ export class Vips {
     return new VipDesk({ seen, cells, virtualIPs, routedIP, announcer: this.#announcer, namespaces });
   }
 
-  /** Tells everything again. */
+  /** Sends everything again. */
   resync(): void {
     this.#ports.kinds?.source.resync();
     this.#ports.kinds?.virtualIPs?.source.resync();
@@ -98,7 +98,7 @@ export class Vips {
     this.#labels?.request();
   }
 
-  /** The Services that are to have an address of a group, or have one to give back, and the VirtualIPs. */
+  /** The Services that request an address of a group, or have one to give back, and the VirtualIPs. */
   *watched(): Iterable<readonly [ActorId, Watched]> {
     const isServed = this.#seen.groups.size > 0;
     for (const [id, { ref, deleting, wanting, guarded }] of this.#seen.services)
@@ -106,13 +106,13 @@ export class Vips {
     for (const [id, { ref }] of this.#seen.virtualIPs) yield [id, { ref, generation: null, deleting: false }];
   }
 
-  /** What is left of each group that addresses are taken from; none while this process does not lead. */
+  /** Address counts of each usable group; none while this process does not lead. */
   figures(): readonly ({ readonly name: string } & GroupFigures)[] {
     const groups = this.#ports.desk()?.groups() ?? [];
     return groups.flatMap(({ object, figures }) => (figures ? [{ name: object.ref.name, ...figures }] : []));
   }
 
-  /** For whom an address is reserved, or which IPGroup may give it, as people are told, by what is seen now; null for neither. */
+  /** Display name of the object for which an address is reserved, or of the IPGroup that may give it, as observed now; null for neither. */
   claimants(): (address: Address) => string | null {
     const groups = [...this.#seen.groups.values()]
       .map(({ ref, spec }) => parseGroup(ref.name, spec))
@@ -130,7 +130,7 @@ export class Vips {
     return this.#seen.ips.has(ipNameOf(address));
   }
 
-  /** Shows how the groups are, and which of them each IP is of. */
+  /** Updates the status of groups, and the group label of each IP. */
   show(): void {
     this.#groups.request();
     this.#labels?.request();

@@ -4,13 +4,13 @@ import { CONTENDED } from '../../machines/vip/objects.ts';
 import type { ClusterEvent, ClusterWriter } from '../ports/cluster.ts';
 import type { Observer, Transition } from '../ports/observers.ts';
 
-/** Tells in Events of a Service what became of its address. After the save, off the path of an allocation; one that cannot be written is told in the log by the writer. */
+/** Reports in Events of a Service what became of its address. After the save, off the path of an allocation; the writer logs those that cannot be written. */
 export class VipAnnouncer implements Observer {
   readonly #writer: Pick<ClusterWriter, 'announce'>;
 
   readonly #contendedChanged: () => void;
 
-  /** `contendedChanged` is called when a Service is left to somebody else, and when it is not any more. */
+  /** `contendedChanged` is called when a Service is left to another controller, and when it no longer is. */
   constructor(writer: Pick<ClusterWriter, 'announce'>, contendedChanged: () => void) {
     this.#writer = writer;
     this.#contendedChanged = contendedChanged;
@@ -25,8 +25,8 @@ export class VipAnnouncer implements Observer {
     }
   }
 
-  /** Says again why the Service has no address when that is still as it was saved: it may never have reached the server, or was long ago. What the server has,
-   *  the writer does not repeat; what is new is told once it is saved. */
+  /** Repeats why the Service has no address when that is still as it was saved: the Event may never have reached the server, or long ago. The writer does not repeat what the
+   *  server has; what is new is reported once it is saved. */
   stands(saved: VipContext | undefined, refusal: VipRefusal | null): void {
     if (saved && saved.refusal?.message === refusal?.message)
       this.#tell(saved.ref, [...refused(null, saved), ...failed(null, saved), ...contended(null, saved)]);
@@ -44,14 +44,14 @@ function eventsOf({ events, before, after }: Transition): readonly ClusterEvent[
   return [...allocated(events, is), ...released(before, was, is), ...refused(was, is), ...failed(was, is), ...contended(was, is)];
 }
 
-/** Only of what we have just published: a Service that is found as it is to be is told nothing. */
+/** Only after we have published: a Service found in its desired state gets no Event. */
 function allocated(events: readonly string[], is: VipContext | null): readonly ClusterEvent[] {
   if (!is?.target || !events.includes('xstate.done.actor.publish')) return [];
   const { address, group } = is.target;
   return [normal('IPAllocated', 'Allocate', group === '' ? `has ${address}` : `has ${address}, from IPGroup ${group}`)];
 }
 
-/** While it is being freed: what a cache says of it may be heard before the outcome. */
+/** While it is being freed: a watch may show that before the outcome of the job is received. */
 function released(before: Transition['before'], was: VipContext | null, is: VipContext | null): readonly ClusterEvent[] {
   if (!before || !was || !/Releasing|Tidying/.test(JSON.stringify(before.snapshot.value))) return [];
   const left = new Set((is?.owned ?? []).map(({ uid }) => uid));
@@ -79,7 +79,7 @@ function failed(was: VipContext | null, is: VipContext | null): readonly Cluster
   ];
 }
 
-/** Once as it begins. */
+/** Once, when it begins. */
 function contended(was: VipContext | null, is: VipContext | null): readonly ClusterEvent[] {
   const message = is?.contention?.message;
   if (!message || message === was?.contention?.message) return [];

@@ -3,7 +3,7 @@ import { byNumber, SortedMap } from './sorted-map.ts';
 
 /** The free addresses of one IPGroup as ranges: as many entries as there are gaps, however many addresses are free. Each step is O(log n) in the number of ranges. */
 export class FreeRanges {
-  /** The last of each range by its first. No two touch. */
+  /** The last number of each range by its first. No two ranges touch. */
   readonly #ranges = new SortedMap<bigint, bigint>(byNumber);
   #count = 0n;
 
@@ -19,7 +19,7 @@ export class FreeRanges {
     return this.#count;
   }
 
-  /** How many ranges they are: what they cost in memory. */
+  /** Number of ranges, which is the memory cost. */
   get pieces(): number {
     return this.#ranges.size;
   }
@@ -28,7 +28,7 @@ export class FreeRanges {
     return this.#ranges.first()?.[0] ?? null;
   }
 
-  /** Not free any more; harmless when it is not free. */
+  /** Marks as taken; harmless when it is not free. */
   take(number: bigint): void {
     const range = this.#ranges.floor(number);
     if (range === null || range[1] < number) return;
@@ -39,7 +39,7 @@ export class FreeRanges {
     this.#count -= 1n;
   }
 
-  /** Free again; harmless when it is free. */
+  /** Marks as free; harmless when it is free. */
   give(number: bigint): void {
     const before = this.#ranges.floor(number);
     if (before !== null && number <= before[1]) return;

@@ -4,14 +4,14 @@ import type { VipWish } from '../../machines/vip/request.ts';
 import { FreeRanges } from './free-ranges.ts';
 import { byNumber, byText, SortedMap } from './sorted-map.ts';
 
-/** How an address is spoken for: an IP object stands, or it is offered to a Service and none stands yet. */
+/** How an address is in use: an IP object exists, or it is offered to a Service and has none yet. */
 export type Hold = 'reserved' | 'offered';
 
-/** Of one IPGroup, in addresses. What is excluded counts nowhere, though an IP of it may stand from before. */
+/** Address counts of one IPGroup. Excluded addresses count nowhere, though one may have an IP from earlier. */
 export interface GroupFigures {
-  /** All that it can give. */
+  /** All addresses that it can give. */
   readonly capacity: bigint;
-  /** Those of which an IP object stands, whichever group that names: groups that overlap share addresses. */
+  /** Those with an IP object, whichever group that names: groups that overlap share addresses. */
   readonly allocated: bigint;
   /** Those that are free now: neither reserved nor offered. */
   readonly available: bigint;
@@ -23,7 +23,7 @@ export interface Place {
   readonly group: string;
 }
 
-/** Any address of this family and of this group, null for either; of none of the groups that are barred. */
+/** Any address of this family and this group, null for either; of none of the barred groups. */
 export type Asked = Pick<VipWish, 'family' | 'group' | 'barred'>;
 
 interface Member {
@@ -32,10 +32,10 @@ interface Member {
   reserved: bigint;
 }
 
-/** The IPGroups, and which of their addresses are free. Groups are few, addresses and those who hold them many: a step is O(groups + log addresses). */
+/** The IPGroups and their free addresses. Groups are few, addresses and their holders many: a step is O(groups + log addresses). */
 export class GroupIndex {
   readonly #groups = new Map<string, ParsedGroup | InvalidGroup>();
-  /** Those that addresses are taken from, by name ascending. */
+  /** Usable groups by name, ascending. */
   #members: readonly Member[] = [];
   readonly #holds: Record<Family, SortedMap<bigint, Hold>> = { 4: new SortedMap(byNumber), 6: new SortedMap(byNumber) };
 
@@ -60,7 +60,7 @@ export class GroupIndex {
     return group?.kind === 'Valid' ? group : null;
   }
 
-  /** Says how the address is spoken for from now on, null for free. Answers whether it became free by that. */
+  /** Sets how the address is in use, null for free. Returns whether it became free by that. */
   hold(address: Address, hold: Hold | null): boolean {
     const at = located(address);
     const { family, number } = at;
@@ -95,7 +95,7 @@ export class GroupIndex {
     return this.#members.filter(({ group }) => contains(group, at)).map(({ group }) => group.name);
   }
 
-  /** The first group by name of those that may give the address to one that asks for any of these; null for none. */
+  /** The first group by name that may give the address to this request; null for none. */
   giver(address: Address, asked: Asked): ParsedGroup | null {
     const at = located(address);
     return this.#members.find(({ group }) => suits(group, asked) && gives(group, at))?.group ?? null;
@@ -116,7 +116,7 @@ export class GroupIndex {
     return member ? { capacity: member.group.capacity, allocated: member.reserved, available: member.free.count } : null;
   }
 
-  /** Of each group that overlaps others: the names of these, ascending. Groups by name ascending. */
+  /** For each group that overlaps others, their names, ascending. Groups by name, ascending. */
   overlaps(): ReadonlyMap<string, readonly string[]> {
     const found = new Map<string, string[]>();
     const ascending = this.#members.map(({ group }) => group).sort((a, b) => byNumber(a.first, b.first));

@@ -17,16 +17,16 @@ export interface RegroupingPorts extends LeaderFencePorts {
   readonly groups: () => readonly GroupView[];
 }
 
-/** Groups that are renamed go and come one after the other. */
+/** Renaming a group deletes one and creates another: handled together within this time, ms. */
 const COALESCE_MS = 500;
 const WRITES_AT_ONCE = 8;
 
-/** Puts the name of the IPGroup that has its address on each IP that names one that has it no more: the group is gone, has shrunk, or was made anew by another
- *  name. Where none has it the label stays. What cannot be written is tried again when everything is told again. */
+/** Relabels each IP whose named group no longer has its address, since that is gone, has shrunk or was recreated by another name, with the IPGroup that has it. Where none has
+ *  it the label stays. Failed writes are retried on resync. */
 export class Regrouping {
   readonly #ports: RegroupingPorts;
   readonly #writes = new Looks((name) => this.#write(name), WRITES_AT_ONCE);
-  /** There may be something to do. */
+  /** Some labels may be out of date. */
   readonly request: () => void;
 
   constructor(ports: RegroupingPorts) {
@@ -57,14 +57,14 @@ export class Regrouping {
     }
   }
 
-  /** Those that addresses may be of, by name. */
+  /** Usable groups, by name. */
   #groups(): readonly ParsedGroup[] {
     const usable = this.#ports.groups().flatMap(({ object, group }) => (group.kind === 'Invalid' || object.deleting ? [] : [group]));
     return usable.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 }
 
-/** The group whose label the IP should bear; null when it bears a right one, or there is none. One of a VirtualIP has a label of another kind. */
+/** The group whose label the IP needs; null when its label is right, or there is no such group. An IP of a VirtualIP has a label of another kind. */
 function homeOf({ address, owner, legacy, group }: ReservedIP, groups: readonly ParsedGroup[]): string | null {
   if (owner === null || legacy) return null;
   const at = located(address);

@@ -12,9 +12,9 @@ import type { GroupFigures } from './group-index.ts';
 export interface GroupView {
   readonly object: IPGroupObject;
   readonly group: ParsedGroup | InvalidGroup;
-  /** Null for one that nothing is taken from. */
+  /** Null when nothing is taken from it. */
   readonly figures: GroupFigures | null;
-  /** Names of groups that have some of its addresses, too; ascending. */
+  /** Names of groups that share some of its addresses, ascending. */
   readonly overlaps: readonly string[];
 }
 
@@ -23,25 +23,25 @@ export interface GroupProjectorPorts {
   readonly clock: Clock;
   /** Empty while this process does not lead. */
   readonly groups: () => readonly GroupView[];
-  /** By group the Services that are left to somebody else, who writes their ingress; nothing of groups without any. */
+  /** By group, the Services left to another controller that writes their ingress; without entries for groups that have none. */
   readonly contended: () => ReadonlyMap<string, readonly string[]>;
 }
 
-/** Allocations of this time are shown as one: counts are for people, and a write for each would cost as much as the allocations. */
+/** Allocations within this time are shown together, ms: the counts are for users, and a write for each would cost as much as the allocations. */
 const COALESCE_MS = 500;
 
-/** Used to this part it is said to be nearly full. */
+/** From this share in use, a group is nearly full. */
 const NEARLY_FULL = { used: 9n, of: 10n };
 
-/** What a JSON number can say exactly; a group may hold more. */
+/** The largest exact JSON number; a group may hold more. */
 const MOST = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Shows in each IPGroup how many addresses it has left, and what is wrong with it. */
 export class GroupProjector {
   readonly #ports: GroupProjectorPorts;
-  /** What was told of a group last, so that each Event is told once; by uid. */
+  /** By uid, the last reported messages of a group, so that each Event is sent once. */
   readonly #told = new Map<string, { readonly ref: ObjectRef; readonly messages: readonly string[] }>();
-  /** Something changed that they may show. */
+  /** Something that they show may have changed. */
   readonly request: () => void;
 
   constructor(ports: GroupProjectorPorts) {
@@ -78,7 +78,7 @@ export class GroupProjector {
   }
 }
 
-/** The same however many there are: they may come and go as often as their owners like. */
+/** The same text for any number of Services: they may come and go at their owners' will. */
 const CONTENDED_EVENT: ClusterEvent = {
   type: 'Warning',
   reason: CONTENDED,
@@ -86,7 +86,7 @@ const CONTENDED_EVENT: ClusterEvent = {
   message: 'somebody else serves Services, too, that would get its addresses: its condition Contended names them',
 };
 
-/** So many Services a condition names. */
+/** This many Services are named in a condition. */
 const NAMED = 3;
 
 function contendedOf(services: readonly string[]): readonly Condition[] {
@@ -114,7 +114,7 @@ function readyOf({ group, figures }: GroupView): Condition {
   return { type: 'Ready', status: 'True', reason: 'AsExpected', message: `${available} of ${capacity} addresses are free` };
 }
 
-/** What is so now and worth an Event when it begins. */
+/** Present states that are worth an Event when they begin. */
 function eventsOf({ group, figures, overlaps }: GroupView): readonly ClusterEvent[] {
   const warning = (reason: string, message: string): ClusterEvent => ({ type: 'Warning', reason, action: 'Check', message });
   if (group.kind === 'Invalid') return [warning('InvalidSegment', group.message)];

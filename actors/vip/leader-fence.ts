@@ -8,7 +8,7 @@ export interface LeaderFencePorts {
   readonly clock: Clock;
 }
 
-/** Lets through what only the leader writes, without a job: `leads` says whether this process still does, as far as it knows. */
+/** Fence for writes that the leader makes without a job: `leads` says whether this process still leads, as far as it knows. */
 export const leaderFence = ({ leadership, clock }: LeaderFencePorts, what: string, leads: () => boolean): Fence => ({
   read: async () => {},
   assertFresh: () => {

@@ -5,13 +5,13 @@ import type { ObservedVips } from './object-cache.ts';
 import type { VipDesk } from './service-allocation.ts';
 
 export interface GroupsShown {
-  /** IPGroups are others than they were. */
+  /** IPGroups have changed. */
   readonly groupsChanged: () => void;
-  /** What they show may be another thing now. */
+  /** Their status may have changed. */
   readonly usageChanged: () => void;
 }
 
-/** Keeps what is told, and hands it on to the desk of the term, while this process leads. */
+/** Caches what is observed, and passes it to the allocation of the term while this process leads. */
 export const vipListener = (seen: ObservedVips, desk: () => VipDesk | null, { groupsChanged, usageChanged }: GroupsShown): VipListener => ({
   serviceObserved(service) {
     const key = vipActor(service.ref);
@@ -20,7 +20,7 @@ export const vipListener = (seen: ObservedVips, desk: () => VipDesk | null, { gr
   },
   serviceGone(ref) {
     const key = vipActor(ref);
-    // Another one of that name may have been told already.
+    // Another object of that name may have been observed already.
     if (seen.services.get(key)?.ref.uid === ref.uid) seen.removeService(key);
     desk()?.serviceChanged(key);
   },
@@ -53,7 +53,7 @@ export const vipListener = (seen: ObservedVips, desk: () => VipDesk | null, { gr
   },
 });
 
-/** The same of VirtualIPs. */
+/** The same for VirtualIPs. */
 export const virtualIPListener = (seen: ObservedVips, desk: () => VipDesk | null): VirtualIPListener => ({
   virtualIPObserved(vip) {
     const key = virtualIPActor(vip.ref);
@@ -64,7 +64,7 @@ export const virtualIPListener = (seen: ObservedVips, desk: () => VipDesk | null
   virtualIPGone(ref) {
     const key = virtualIPActor(ref);
     const before = seen.virtualIPs.get(key) ?? null;
-    // Another one of that name may have been told already.
+    // Another object of that name may have been observed already.
     if (before?.ref.uid !== ref.uid) return;
     seen.virtualIPs.delete(key);
     desk()?.virtualIPChanged(key, before, null);

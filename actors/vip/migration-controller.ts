@@ -20,41 +20,41 @@ export interface VirtualIPDeskPorts {
   readonly cells: Pick<Cells, 'all' | 'begin' | 'isOpen' | 'tell' | 'recordsOf'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** The VirtualIP shows something else than what it is to show. */
+  /** The VirtualIP's status differs from the desired one. */
   readonly differs: (key: ActorId) => void;
 }
 
-/** Looks that run at once: each is two requests. */
+/** Concurrent looks: each is two requests. */
 const LOOKS_AT_ONCE = 8;
 
-/** After a look that failed, ms. */
+/** Delay after a failed look, ms. */
 const AGAIN_MS = 5_000;
 
-/** Tells the actors of VirtualIPs, for one term of leadership, how these are and what is around them. */
+/** Sends the actors of VirtualIPs, for one term of leadership, the objects and what surrounds them. */
 export class VirtualIPDesk {
   readonly #ports: VirtualIPDeskPorts;
   readonly #looks = new Looks((key) => this.#look(key), LOOKS_AT_ONCE);
-  /** Of those of which nothing is left to be done, as long as they are seen: the uid. */
+  /** Uids of VirtualIPs for which nothing is left to do, while they are still observed. */
   readonly #ended = new Map<ActorId, string>();
 
   constructor(ports: VirtualIPDeskPorts) {
     this.#ports = ports;
   }
 
-  /** Everything is known, of VirtualIPs and of what they are told: from now on they hear of it. May be called again. */
+  /** All VirtualIPs and what surrounds them are known: from now on their actors are notified. May be called again. */
   open(): void {
     if (!this.#isOpen) return;
     for (const key of this.#ports.cells.all.keys()) if (isVirtualIP(key)) this.changed(key);
     this.resync();
   }
 
-  /** Looks at all again. One that is there after its end was not found when it was released: its kind was not served. */
+  /** Looks at all again. One that still exists after its end was not found when it was released: its kind was not served. */
   resync(): void {
     this.#ended.clear();
     this.#lookAt(() => true);
   }
 
-  /** It is another one than before, or gone. */
+  /** The VirtualIP has changed, or is gone. */
   changed(key: ActorId): void {
     if (!this.#isOpen) return;
     const vip = this.#ports.seen.virtualIPs.get(key);
@@ -75,14 +75,14 @@ export class VirtualIPDesk {
     this.#lookAt((vip) => parseAddress(vip.status.ip) === ip.address);
   }
 
-  /** The actor has ended: nothing is left of it. It may be seen for a moment more, and another one may get its name. */
+  /** The actor has ended: nothing is left of it. It may still be observed for a moment, and another one may get its name. */
   ended(key: ActorId, uid: string | null): void {
     const vip = this.#ports.seen.virtualIPs.get(key);
     if (vip?.ref.uid === uid) this.#ended.set(key, vip.ref.uid);
     this.changed(key);
   }
 
-  /** What it remembers; null before it was looked at. */
+  /** Context of its record; null before the first look. */
   contextOf(key: ActorId): VirtualIPContext | null {
     const context = this.#ports.cells.recordsOf(key)?.get(key)?.snapshot.context as unknown as VirtualIPContext | undefined;
     return context?.ref ? context : null;
@@ -98,7 +98,7 @@ export class VirtualIPDesk {
     for (const [key, vip] of this.#ports.seen.virtualIPs) if (concerns(vip)) this.#looks.request(key);
   }
 
-  /** What is told is of now: who is asked for meanwhile is looked at once more. */
+  /** Only the present state is sent: a VirtualIP requested meanwhile is looked at once more. */
   async #look(key: ActorId): Promise<void> {
     const { seen, reader, clock, log } = this.#ports;
     const vip = seen.virtualIPs.get(key);
@@ -118,7 +118,7 @@ export class VirtualIPDesk {
     }
   }
 
-  /** Nothing is to be done for it any more: it only waits for others to let go. */
+  /** Nothing is left to do for it: it only waits for others to release it. */
   #isPast(key: ActorId, { ref, deleting, finalizers }: VirtualIP): boolean {
     if (this.#ports.cells.all.has(key)) return false;
     const isBare = !finalizers.includes(IP_FINALIZER) && !finalizers.includes(CLONE_FINALIZER);

@@ -13,16 +13,16 @@ export interface VirtualIPProjectorPorts extends LeaderFencePorts {
   readonly writer: MigrationWriter;
   readonly events: Pick<ClusterWriter, 'announce'>;
   readonly log: Log;
-  /** What the VirtualIP's actor remembers; null while this process does not lead, or knows nothing of it. */
+  /** Context of the VirtualIP's actor; null while this process does not lead, or knows nothing of it. */
   readonly contextOf: (key: ActorId) => VirtualIPContext | null;
 }
 
 const WRITES_AT_ONCE = 8;
 
-/** After a write that failed, ms; the last one repeats. */
+/** Delays after failed writes, ms; the last one repeats. */
 const AGAIN_MS: readonly number[] = [200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
 
-/** Shows each VirtualIP in its status, and tells of its migration in Events. After the save: the stage itself is written by the job that begins it. */
+/** Shows each VirtualIP in its status, and its migration in Events. After the save: the stage itself is written by the job that begins it. */
 export class VirtualIPProjector implements Observer {
   readonly #ports: VirtualIPProjectorPorts;
   readonly #writes = new Looks((key) => this.#write(key), WRITES_AT_ONCE);
@@ -36,7 +36,7 @@ export class VirtualIPProjector implements Observer {
     for (const transition of transitions) if (transition.chart === 'virtual-ip') this.#saved(transition);
   }
 
-  /** Shows it as it is now, soon. */
+  /** Schedules showing its present state. */
   show(key: ActorId): void {
     this.#writes.request(key);
   }
@@ -57,7 +57,7 @@ export class VirtualIPProjector implements Observer {
     }
     try {
       const live = await writer.virtualIP(ref);
-      // As it is by now: a job may have come further while the server was asked.
+      // Read again: a job may have progressed during the request.
       const context = contextOf(key);
       if (live === null || !context) return;
       const status = virtualIPStatus(context);

@@ -4,31 +4,31 @@ import type { ActorId, Address } from '../../machines/model/types.ts';
 import { type IPGroupObject, ipNameOf, type ReservedIP, type VipService } from '../../machines/vip/objects.ts';
 import type { VirtualIP } from '../../machines/vip/virtualip.ts';
 
-/** The actor for which an address is reserved; null when it is nobody's that we know of. One of a VirtualIP is not the Service's of that name. That of a RoutedIP or a
- *  VirtualIP is looked after by an actor of this kind only when its owner is gone: it finds out whether that is so, and frees the address, as for a Service that is gone. */
+/** The actor for which an address is reserved; null for no known one. An address of a VirtualIP does not belong to the Service of that name. An address of a RoutedIP or a
+ *  VirtualIP is handled by an actor of this kind only when its owner is gone: it checks that, and frees the address, as for a Service that is gone. */
 export const ownerActor = ({ owner, legacy, reclaim }: Pick<ReservedIP, 'owner' | 'legacy' | 'reclaim'>): ActorId | null => {
   if (owner === null) return null;
   if (reclaim) return `vip/RoutedIP/${owner.namespace}/${owner.name}`;
   return legacy ? formerVirtualIPActor(owner) : vipActor(owner);
 };
 
-/** All that was told of Services, IPGroups and IPs, as of now. */
+/** Services, IPGroups and IPs as last observed. */
 export class ObservedVips {
   readonly #services = new Map<ActorId, VipService>();
-  /** By address: the Services whose ingress lists it. */
+  /** By address, the Services whose ingress lists it. */
   readonly #listing = new Map<string, Set<ActorId>>();
   /** By name. */
   readonly groups = new Map<string, IPGroupObject>();
   /** By name of the object. */
   readonly ips = new Map<string, ReservedIP>();
   readonly #owned = new Map<ActorId, Map<string, ReservedIP>>();
-  /** Everything was told once: only then does it say something that an object is not here. */
+  /** The initial lists are complete: only then does the absence of an object mean something. */
   synced = false;
   readonly virtualIPs = new Map<ActorId, VirtualIP>();
-  /** All VirtualIPs were told once; never where they are not served, or may not be looked at. */
+  /** The initial list of VirtualIPs is complete; never where they are not served, or may not be read. */
   virtualIPsSynced = false;
 
-  /** All VirtualIPs that there are; null when nobody has told. */
+  /** All existing VirtualIPs; null while their list is not complete. */
   get allVirtualIPs(): readonly VirtualIP[] | null {
     return this.virtualIPsSynced ? [...this.virtualIPs.values()] : null;
   }
@@ -53,12 +53,12 @@ export class ObservedVips {
     }
   }
 
-  /** The Services whose ingress lists the address, in no order. */
+  /** The Services whose ingress lists the address, unordered. */
   listing(address: Address): readonly ActorId[] {
     return [...(this.#listing.get(address) ?? [])];
   }
 
-  /** The Service lists an address that is reserved for somebody else. */
+  /** The Service lists an address that is reserved for another owner. */
   usurps(key: ActorId): boolean {
     const service = this.#services.get(key);
     return (service ? listedBy(service) : []).some((address) => {
@@ -77,7 +77,7 @@ export class ObservedVips {
     return before;
   }
 
-  /** Answers what it was. */
+  /** Returns the removed IP; null for none. */
   removeIp(name: string): ReservedIP | null {
     const before = this.ips.get(name) ?? null;
     this.ips.delete(name);
@@ -88,7 +88,7 @@ export class ObservedVips {
     return before;
   }
 
-  /** In no order. */
+  /** Unordered. */
   ownedBy(actor: ActorId): readonly ReservedIP[] {
     return [...(this.#owned.get(actor)?.values() ?? [])];
   }

@@ -4,14 +4,14 @@ import type { ReservedIP } from '../../machines/vip/objects.ts';
 import type { Surroundings, VirtualIP } from '../../machines/vip/virtualip.ts';
 import type { MigrationWriter } from '../ports/migration.ts';
 
-/** What is known without asking. */
+/** What is known from watches. */
 export interface KnownAround {
   /** The IP of the VirtualIP's address; null for none. */
   readonly ip: ReservedIP | null;
   readonly groups: readonly SegmentObject[];
 }
 
-/** What a VirtualIP is told with itself. Its Service and its copy are read, by two requests: VirtualIPs are few, and Services in full are many.
+/** What surrounds a VirtualIP, sent along with it. Its Service and its copy are read, by two requests: VirtualIPs are few, and Services in full are many.
  *  @throws ProviderError | Unreachable: the next resync asks again */
 export async function lookAround(reader: Pick<MigrationWriter, 'service'>, vip: VirtualIP, known: KnownAround): Promise<Surroundings> {
   const { namespace } = vip.ref;

@@ -3,7 +3,7 @@ import { fieldsOf } from '../../machines/model/types.ts';
 import type { Namespaces } from '../ports/namespaces.ts';
 import type { ObservedVips } from './object-cache.ts';
 
-/** Which IPGroups are for which namespace. */
+/** Which IPGroups are open to which namespace. */
 export class GroupOpenness {
   readonly #seen: Pick<ObservedVips, 'groups'>;
   readonly #namespaces: Namespaces;
@@ -13,12 +13,12 @@ export class GroupOpenness {
     this.#namespaces = namespaces;
   }
 
-  /** The names of those that are not for it, ascending. */
+  /** The names of groups closed to it, ascending. */
   barredFor(namespace: string): readonly string[] {
     return [...this.#seen.groups.keys()].filter((name) => this.why(name, namespace) !== null).sort();
   }
 
-  /** Why the group is not for the namespace; null when it is, or is not there. */
+  /** Why the group is closed to the namespace; null when it is open, or does not exist. */
   why(group: string, namespace: string): string | null {
     const spec = this.#seen.groups.get(group)?.spec;
     return barredBy(spec, `IPGroup ${group}`, namespace, (name) => this.#namespaces.labelsOf(name));

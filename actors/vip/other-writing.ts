@@ -4,8 +4,8 @@ import type { ServiceObserved } from '../../machines/vip/decisions.ts';
 import type { VipService } from '../../machines/vip/objects.ts';
 import { asksOfUs } from '../../machines/vip/request.ts';
 
-/** What is told of a Service whose ingress somebody else has written, or of which we have said so; nothing of any other. `knows`: an IPGroup has the address, or an IP
- *  of it stands. So it is with what another allocator of IPGroups wrote: that is no stranger's. */
+/** Facts about a Service whose ingress another controller has written, or which we have marked so; empty for any other. `knows`: an IPGroup has the address, or an IP of it
+ *  exists. An ingress written by another allocator of IPGroups is known, too: it is not foreign. */
 export function otherWriting(service: VipService, knows: (address: Address) => boolean): Pick<ServiceObserved, 'foreign' | 'asks'> {
   const { by, contended, ingress } = service;
   if (by === undefined && contended === undefined) return {};

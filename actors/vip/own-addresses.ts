@@ -1,9 +1,9 @@
 import type { VipContext, VipTarget } from '../../machines/vip/decisions.ts';
 import type { ReservedIP, VipService } from '../../machines/vip/objects.ts';
 
-/** What is reserved for a Service, as it bears on what it is to have. */
+/** A Service's reserved addresses, as they affect what it gets. */
 
-/** Without those of a former Service of that name. */
+/** Without those of a former Service of the same name. */
 export const ofItsOwn = (owned: readonly ReservedIP[], { ref }: VipService): readonly ReservedIP[] =>
   owned.filter(({ owner }) => owner?.uid === null || owner?.uid === ref.uid);
 
@@ -15,7 +15,7 @@ export const asWritten = (owned: readonly ReservedIP[], { late: { freed, reserve
 
 export const targetOf = ({ address, group }: ReservedIP): VipTarget => ({ address, group: group ?? '' });
 
-/** The one that it lists, else the first. */
+/** The address that its ingress lists, else the first. */
 export const best = (own: readonly ReservedIP[], { ingress }: VipService): VipTarget | null => {
   const found = own.find(({ address }) => ingress.some(({ ip }) => ip === address)) ?? own[0];
   return found ? targetOf(found) : null;

@@ -5,7 +5,7 @@ import { notOfPinned, type Refusal, refusal } from '../../machines/vip/request.t
 import type { GroupIndex, Place } from './group-index.ts';
 import type { VipRequest } from './wait-queue.ts';
 
-/** What a request is about, whoever asks. */
+/** What a request asks for, without the asker. */
 type Wanted = Pick<VipRequest, 'address' | 'group' | 'family' | 'barred'>;
 
 const EXHAUSTED = refusal('PoolExhausted', 'no IP could be allocated');
@@ -35,8 +35,8 @@ export function formerPlaceFor(groups: GroupIndex, request: VipRequest): Place |
   return null;
 }
 
-/** What an address that is the Service's already is to its request: a place that serves it, or null. `label` is the group that its IP object names. That group may have
- *  been shrunk or deleted since: it serves still. */
+/** The place that the Service's own address is for its request, or null if it does not serve that. `label` is the group that its IP object names. That group may have been
+ *  shrunk or deleted since: it serves still. */
 export function ownPlaceFor(groups: GroupIndex, request: VipRequest, address: Address, label: string | null): Place | null {
   if (request.address !== null ? address !== request.address : !isOf(request.family, address)) return null;
   const around = groups.around(address);
@@ -46,11 +46,11 @@ export function ownPlaceFor(groups: GroupIndex, request: VipRequest, address: Ad
   return group === null ? null : { address, group };
 }
 
-/** The place serves the request as it is. */
+/** The place serves the request as it is now. */
 export const isServedBy = ({ address, group, family }: Wanted, place: Place): boolean =>
   (address === null ? isOf(family, place.address) : address === place.address) && (group === null || group === place.group);
 
-/** Why a request that gets no place gets none. */
+/** Why a request gets no place. */
 export function refusalOf(groups: GroupIndex, wanted: Wanted): Refusal {
   const { address, group, barred = [] } = wanted;
   if (group !== null && barred.includes(group)) return notFor([group]);
@@ -61,7 +61,7 @@ export function refusalOf(groups: GroupIndex, wanted: Wanted): Refusal {
   return around.length > 0 ? UNAVAILABLE : NO_GROUP;
 }
 
-/** The groups whose segment the address is in, but those that are not for who asks. */
+/** The groups whose segment the address is in, except those barred for this request. */
 const openAround = (groups: GroupIndex, address: Address, { barred }: Wanted): readonly string[] =>
   groups.around(address).filter((name) => !barred?.includes(name));
 

@@ -20,18 +20,17 @@ export interface RoutedDeskPorts {
   readonly openness: GroupOpenness;
 }
 
-/** The uid of the RoutedIP that bears the actor's name now, null for none; undefined while RoutedIPs are not seen. */
+/** The uid of the RoutedIP that has the actor's name now, null for none; undefined while RoutedIPs are not observed. */
 export type RoutedIPOf = (actor: ActorId) => string | null | undefined;
 
 type Fact = Omit<GroupObserved, 'at'>;
 
 const NOTHING: Fact = { type: 'GROUP_OBSERVED', offer: null, refusal: null };
 
-/** Asks for addresses of IPGroups in the name of RoutedIPs whose class says so, and tells each which one is chosen for it. What it asks for, and what it was told,
- *  stands in its record. */
+/** Asks for IPGroup addresses on behalf of RoutedIPs whose class requires it, and sends each the chosen one. Request and answer are in the RoutedIP's record. */
 export class RoutedDesk {
   readonly #ports: RoutedDeskPorts;
-  /** As text, so that nothing is told twice for nothing. */
+  /** Last fact sent, as text, so that none is sent twice. */
   readonly #told = new Map<ActorId, string>();
 
   constructor(ports: RoutedDeskPorts) {
@@ -42,12 +41,12 @@ export class RoutedDesk {
     return [...this.#ports.cells.all.keys()].filter(isRoutedIP);
   }
 
-  /** What was chosen before this term began is asked for first. */
+  /** Addresses chosen before this term began are asked for first. */
   askAll(): void {
     for (const key of this.keys) this.#ask(key);
   }
 
-  /** What it asks for may have changed, or the answer. `isOpen`: IPGroups are seen. */
+  /** Its request or the answer may have changed. `isOpen`: IPGroups are observed. */
   refresh(key: ActorId, isOpen: boolean): void {
     const context = this.#contextOf(key);
     if (context === null) {
@@ -69,14 +68,14 @@ export class RoutedDesk {
     this.#ports.cells.tell(key, fact);
   }
 
-  /** Whose the address is to the allocator: that of a former RoutedIP of that name is this one's only where it was kept. */
+  /** The holder for the allocator: an address of a former RoutedIP of that name is this one's only if it was kept. */
   holderOf(ip: ReservedIP): ActorId {
     const key = routedActor(ip);
     const ref = this.#contextOf(key)?.ref;
     return ref && (isHeldBy(ip, ref) || isKeptFor(ip, ref)) ? key : `${key}/${ip.owner?.uid}`;
   }
 
-  /** Nobody is left who would free it: its RoutedIP is gone, or seems so, and was let go by hand. */
+  /** No actor is left to free it: its RoutedIP is gone, or seems so, and was released by hand. */
   isOrphan(ip: ReservedIP): boolean {
     const key = routedActor(ip);
     const uid = this.#ports.uidOf(key);
@@ -87,13 +86,13 @@ export class RoutedDesk {
     const context = this.#contextOf(key);
     const asked = context && groupWish(context);
     const wish = context && (asked ?? this.#unseen(context));
-    // What it was offered it may be about to reserve, or have reserved.
+    // It may be about to reserve its offer, or have done so.
     const barred = context && asked && !context.exposed?.offer ? this.#ports.openness.barredFor(context.ref.namespace) : [];
     if (wish) this.#ports.allocator.ask({ ...wish, key, family: 4, ...(barred.length > 0 && { barred }) });
     else this.#ports.allocator.withdraw(key);
   }
 
-  /** It has its address, and no watch has shown the object yet, or somebody has deleted that: nobody else is to be offered the same. */
+  /** It has its address, but no watch has shown the IP object yet, or that was deleted by hand: no other request may be offered the same. */
   #unseen({ spec, exposed, deleted, since }: PoolContext): GroupWish | null {
     const { bound = null, deleting = false } = exposed ?? {};
     const group = spec?.exposes?.group;

@@ -24,7 +24,7 @@ import { RoutedDesk, type RoutedIPOf, routedActor } from './routedip-allocation.
 export interface DeskPorts {
   readonly seen: ObservedVips;
   readonly cells: Pick<Cells, 'all' | 'begin' | 'isOpen' | 'tell' | 'recordsOf'>;
-  /** Of those that are migrated to Services; null where they are not handled. */
+  /** VirtualIPs migrated to Services; null where they are not handled. */
   readonly virtualIPs: VirtualIPDesk | null;
   readonly routedIP: RoutedIPOf;
   readonly announcer: Pick<VipAnnouncer, 'stands'>;
@@ -33,24 +33,24 @@ export interface DeskPorts {
 
 type Fact = Omit<ServiceObserved, 'at'>;
 
-/** Chooses the addresses of all Services for one term of leadership, and tells each Service's actor what is so and which one is chosen. The choice lives in memory
- *  only: what was chosen stands in the records of those that reserve it, and what is reserved stands in the cluster. */
+/** Chooses the addresses of all Services for one term of leadership, and sends each Service's actor its facts and the chosen one. The choice lives in memory only: a chosen
+ *  address is in the record of the actor that reserves it, and a reserved one is in the cluster. */
 export class VipDesk {
   readonly virtualIPs: VirtualIPDesk | null;
   readonly #seen: ObservedVips;
   readonly #cells: DeskPorts['cells'];
   readonly #allocator = new Allocator();
-  /** As text, so that nothing is told twice for nothing. */
+  /** Last fact sent, as text, so that none is sent twice. */
   readonly #told = new Map<ActorId, string>();
-  /** What was told last to those that have ended since: a cache may say so still, and there is nothing left to be done about it. */
+  /** The last fact sent to each actor that has ended since: a cache may still show it, and nothing is left to do about it. */
   readonly #ended = new Map<ActorId, string>();
   readonly #routed: RoutedDesk;
   readonly #announcer: DeskPorts['announcer'];
   readonly #openness: GroupOpenness;
-  /** By group which namespaces it was for when that was looked at last. */
+  /** By group, its namespace selector at the last look. */
   readonly #selectors = new Map<string, string>();
   #isOpen = false;
-  /** There was no group when it was looked last. */
+  /** There was no group at the last look. */
   #hadNone = true;
 
   constructor({ seen, cells, virtualIPs, routedIP, announcer, namespaces = NO_NAMESPACES }: DeskPorts) {
@@ -62,8 +62,8 @@ export class VipDesk {
     this.#routed = new RoutedDesk({ seen, cells, allocator: this.#allocator, uidOf: routedIP, openness: this.#openness });
   }
 
-  /** Everything may be known now: once it is, and the records are taken over, addresses are chosen. First those that were chosen before this term began, then for
-   *  who lists an address already, then the oldest. */
+  /** Everything may be known now: once it is, and the records are taken over, addresses are chosen. First those that were chosen before this term began, then for Services
+   *  that list an address already, then the oldest. */
   open(): void {
     if (!this.#cells.isOpen) return;
     if (this.#isOpen || !this.#seen.synced) {
@@ -85,7 +85,7 @@ export class VipDesk {
     this.virtualIPs?.open();
   }
 
-  /** Tells everything again. */
+  /** Sends everything again. */
   resync(): void {
     if (!this.#cells.isOpen) return;
     if (this.#isOpen) {
@@ -117,7 +117,7 @@ export class VipDesk {
     else this.#allocator.removeGroup(name);
     const hadNone = this.#hadNone;
     this.#hadNone = this.#seen.groups.size === 0;
-    // With the first group begins the work for Services that were left to others, and with the last one it ends.
+    // The first group starts the work for Services that were left to others, and the end of the last one ends it.
     if (hadNone !== this.#hadNone) this.#refreshByNeed();
     const selector = this.#openness.selectorOf(name);
     if (selector !== (this.#selectors.get(name) ?? '""')) this.namespaceChanged(null);
@@ -126,7 +126,7 @@ export class VipDesk {
     this.virtualIPs?.resync();
   }
 
-  /** Other groups may be for the namespace than before; null for any namespace. */
+  /** The groups open to the namespace may have changed; null for any namespace. */
   namespaceChanged(namespace: string | null): void {
     if (!this.#isOpen) return;
     for (const [key, { ref }] of this.#seen.services) if (namespace === null || ref.namespace === namespace) this.#refresh(key);
@@ -134,7 +134,7 @@ export class VipDesk {
     this.#refreshChanged();
   }
 
-  /** An IP is another one than it was, is new, or is gone. */
+  /** An IP has changed, is new, or is gone. */
   ipChanged(before: ReservedIP | null, after: ReservedIP | null): void {
     if (!this.#isOpen) return;
     if (before && before.address !== after?.address) this.#allocator.give(before.address);
@@ -146,7 +146,7 @@ export class VipDesk {
     for (const ip of [before, after]) if (ip) this.virtualIPs?.ipChanged(ip);
   }
 
-  /** A VirtualIP is another one than it was, has come, or is gone: what its Services may have is another thing now. */
+  /** A VirtualIP has changed, is new, or is gone: its Services may get other addresses now. */
   virtualIPChanged(key: ActorId, before: VirtualIP | null, after: VirtualIP | null): void {
     if (!this.#isOpen) return;
     const services = [before, after].flatMap((vip) => (vip ? [vip.status.service, vip.service].map((name) => ({ ...vip.ref, name })) : []));
@@ -156,7 +156,7 @@ export class VipDesk {
     this.virtualIPs?.changed(key);
   }
 
-  /** All VirtualIPs are told: which of them are being migrated, the marks of Services say no more. */
+  /** All VirtualIPs are known: they now say which of them are being migrated, no longer the annotations of Services. */
   virtualIPsSeen(): void {
     if (!this.#isOpen) return;
     for (const [key, { migrating }] of this.#seen.services) if (migrating !== undefined) this.#refresh(key);
@@ -165,7 +165,7 @@ export class VipDesk {
     this.virtualIPs?.open();
   }
 
-  /** The groups, as they are used now; empty before this is open. */
+  /** The groups as used now; empty before this is open. */
   groups(): readonly GroupView[] {
     if (!this.#isOpen) return [];
     const overlaps = this.#allocator.overlaps();
@@ -176,12 +176,12 @@ export class VipDesk {
     });
   }
 
-  /** The Services that are left to somebody else, by the group whose address they have, or would get. */
+  /** The Services left to another controller, by the group whose address they have, or would get. */
   contended(): ReadonlyMap<string, readonly string[]> {
     return contendedByGroup(this.#seen, this.#openness, (key) => this.#savedOf(key));
   }
 
-  /** The actor has ended: nothing was left of what it was for. Another one may have the name of that. */
+  /** The actor has ended: nothing was left of its object. Another object may have the name. */
   gone(key: ActorId, uid: string | null): void {
     if (isVirtualIP(key)) {
       this.virtualIPs?.ended(key, uid);
@@ -194,7 +194,7 @@ export class VipDesk {
     this.serviceChanged(key);
   }
 
-  /** What an actor is about to reserve, or has reserved unseen, is nobody else's. */
+  /** Keeps an address that an actor is about to reserve, or has reserved unseen, from all others. */
   #keepChosen(): void {
     for (const key of this.#cells.all.keys()) {
       const service = this.#seen.services.get(key);
@@ -205,7 +205,7 @@ export class VipDesk {
       }
     }
     this.#routed.askAll();
-    // Decided before anybody asks by what he prefers himself.
+    // Decided before any request asks by its own preference.
     this.#allocator.figures('');
   }
 
@@ -222,7 +222,7 @@ export class VipDesk {
     }
   }
 
-  /** Whose the address is to the allocator: one of a former Service of that name is not this one's. */
+  /** The holder for the allocator: an address of a former Service of that name is not this one's. */
   #holderOf(ip: ReservedIP): ActorId | null {
     if (ip.reclaim) return this.#routed.holderOf(ip);
     const key = ownerActor(ip);
@@ -252,7 +252,7 @@ export class VipDesk {
     const seen = this.#seen.services.get(key) ?? null;
     const owned = this.#ownedBy(key, seen ?? undefined);
     const usurps = this.#seen.usurps(key) && !(seen && this.#isReceiving(seen));
-    // Without a group there is nobody to whom it would be left: once it does not say so any more it is nothing to us.
+    // Without a group we leave it to no other controller: once its condition Contended is gone, it does not concern us.
     const isOthers = seen !== null && isWanting(seen) && !usurps && this.#isOthers(seen, owned);
     const service = isOthers && seen.contended === undefined ? null : seen;
     const other = service && !isOthers ? this.#otherWriting(service) : {};
@@ -267,7 +267,7 @@ export class VipDesk {
     const request = service && isWanting(service) ? requestOf(service) : null;
     if (!service || request?.kind !== 'wish') this.#allocator.withdraw(key);
     if (!service || !request) return { target: null, refusal: null };
-    // What is chosen stays chosen. A cache may not show our own last writes yet: to go by it alone would have us run after ourselves.
+    // What is chosen stays chosen. A cache may not show our own last writes yet: going by it alone would make us chase them.
     const saved = this.#savedOf(key);
     const left = saved ? asWritten(owned, saved).filter(({ uid }) => !this.#isBeingFreed(key, saved, uid)) : owned;
     const own = ofItsOwn(left, service);
@@ -296,17 +296,17 @@ export class VipDesk {
     return { target: current, refusal: verdict && plain(verdict) };
   }
 
-  /** It is given up already: a wish that comes to it meanwhile is one for an address that nobody has. */
+  /** It is being given up: a request for it meanwhile is one for an address without a holder. */
   #isBeingFreed(key: ActorId, { freeing }: VipContext, uid: string): boolean {
     return freeing.includes(uid) && this.#cells.recordsOf(key)?.get(key)?.waiting.free !== undefined;
   }
 
-  /** It has an address, which is not ours, and there is nothing to give: a cloud's load balancer serves it, in a cluster where only the definitions were installed. */
+  /** It has an address that is not ours, and there is nothing to give: a cloud's load balancer serves it, in a cluster where only the definitions were installed. */
   #isOthers({ guarded, ingress }: VipService, own: readonly ReservedIP[]): boolean {
     return this.#seen.groups.size === 0 && own.length === 0 && !guarded && ingress.length > 0;
   }
 
-  /** It has an address from somebody else, and never had one of ours: nothing is chosen for it. */
+  /** It has an address from another controller, and never had one of ours: nothing is chosen for it. */
   #isLeft(service: VipService, own: readonly ReservedIP[]): boolean {
     return this.#isOthers(service, own) || (own.length === 0 && this.#otherWriting(service).foreign === true);
   }
@@ -315,13 +315,13 @@ export class VipDesk {
     return otherWriting(service, (address) => this.#allocator.knows(address));
   }
 
-  /** There is nothing of ours on it, and nothing to be done for it. */
+  /** Nothing of ours is on it, and nothing has to be done for it. */
   #isNothingToUs(service: VipService, owned: readonly ReservedIP[]): boolean {
     const isBare = owned.length === 0 && !service.guarded && service.contended === undefined;
     return isBare && (!isWanting(service) || this.#isOthers(service, owned));
   }
 
-  /** It gets its address from a VirtualIP, which is not seen as its own yet: no other one is reserved for it meanwhile. */
+  /** It gets its address from a VirtualIP, which is not observed as its own yet: no other one is reserved for it meanwhile. */
   #isReceiving(service: VipService): boolean {
     const { allVirtualIPs, ips } = this.#seen;
     const ipOf = (text: string): ReservedIP | null => {
@@ -335,7 +335,7 @@ export class VipDesk {
     return this.#seen.allVirtualIPs === null && migrating !== undefined ? plain(unseen(migrating)) : null;
   }
 
-  /** A RoutedIP or a VirtualIP looks after what is reserved for it as long as it is there, or may be. What a VirtualIP has besides the address that it names came late. */
+  /** A RoutedIP or a VirtualIP handles what is reserved for it while it exists, or may exist. What a VirtualIP has besides the address that it names came late. */
   #isForsaken(ip: ReservedIP): boolean {
     if (ip.reclaim) return this.#routed.isOrphan(ip);
     if (!ip.legacy || ip.owner === null) return true;
@@ -347,7 +347,7 @@ export class VipDesk {
     return ip.owner?.uid === null && isPromised(ip, null, [...this.#seen.virtualIPs.values()]);
   }
 
-  /** What the Service has that is what it asks for. */
+  /** The Service's own address that satisfies its request; null for none. */
   #satisfied({ address, group, family, preferred }: VipWish, own: readonly ReservedIP[]): VipTarget | null {
     const fitting = own.filter(
       (ip) =>
@@ -360,7 +360,7 @@ export class VipDesk {
     return found ? targetOf(found) : null;
   }
 
-  /** Lowest address first, as text: the order only has to be the same each time. What a VirtualIP has handed over is the migration's alone until that is over. */
+  /** Lowest address first, as text: the order only has to be stable. What a VirtualIP has handed over belongs to the migration alone until that is over. */
   #ownedBy(key: ActorId, service: VipService | undefined): readonly ReservedIP[] {
     const all = this.#seen.ownedBy(key).filter((ip) => this.#isForsaken(ip) && !this.#isBeingMigrated(ip));
     const owned = [...all].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -381,11 +381,11 @@ const wishOf = (service: VipService): VipWish | null => {
 
 const plain = ({ reason, message }: VipRefusal): VipRefusal => ({ reason, message });
 
-/** Who lists an address before who lists none, then by age. */
+/** Services that list an address before those that list none, then by age. */
 const byNeed = (a: VipService, b: VipService): number =>
   Number(b.ingress.length > 0) - Number(a.ingress.length > 0) || a.createdAt - b.createdAt || (vipActor(a.ref) < vipActor(b.ref) ? -1 : 1);
 
-/** Who an address is reserved for, and is not there. */
+/** The missing owner for which an address is reserved. */
 const refOf = ([ip]: readonly ReservedIP[]): VipService['ref'] | null => {
   if (!ip?.owner) return null;
   const { namespace, name, uid } = ip.owner;

@@ -8,8 +8,8 @@ interface TreeNode<K, V> {
 
 type Tree<K, V> = TreeNode<K, V> | null;
 
-/** A map in the order of its keys. `get`, `set`, `delete`, `first` and `floor` take O(log n) steps, whatever the order in which keys come and go.
- *  It is a treap: a search tree by key that is at the same time a heap by priorities; these are drawn from a fixed sequence, so that a run can be repeated. */
+/** A map ordered by key. `get`, `set`, `delete`, `first` and `floor` take O(log n) steps, whatever the order in which keys come and go.
+ *  It is a treap: a search tree by key and at the same time a heap by priority; priorities come from a fixed sequence, so that runs are repeatable. */
 export class SortedMap<K, V> {
   readonly #compare: (a: K, b: K) => number;
   #root: Tree<K, V> = null;
@@ -106,7 +106,7 @@ export class SortedMap<K, V> {
     if (isTo) this.#collect(node.right, first, last, found);
   }
 
-  /** Of the tree: what is below `key`, and what is not. */
+  /** Splits the tree into what is below `key`, and what is not. */
   #split(node: Tree<K, V>, key: K): [Tree<K, V>, Tree<K, V>] {
     if (node === null) return [null, null];
     if (this.#compare(node.key, key) < 0) {
@@ -137,7 +137,7 @@ export class SortedMap<K, V> {
   }
 }
 
-/** One tree of two, of which every key of the left is below every key of the right. */
+/** Joins two trees; every key of the left is below every key of the right. */
 function joined<K, V>(left: Tree<K, V>, right: Tree<K, V>): Tree<K, V> {
   if (left === null || right === null) return left ?? right;
   if (left.priority > right.priority) {

@@ -5,7 +5,7 @@ import type { Clock } from '../ports/records.ts';
 import type { VipSource } from '../ports/vip.ts';
 import type { ObservedVips } from './object-cache.ts';
 
-/** A watch that does not show what we wrote within this time is not believed any more, ms. */
+/** A watch that does not show our write within this time is stale, ms. */
 const SHOWN_MS = 10_000;
 
 export interface UnshownWritesPorts {
@@ -15,11 +15,11 @@ export interface UnshownWritesPorts {
   readonly log: Log;
 }
 
-/** Renews the watches when they do not show what was published: API servers have been seen that tell a watch of Services nothing more once its reader was slow for a
- *  moment, without ending it (1.20 for one). One write at a time stands for all. */
+/** Renews the watches when they do not show what was published: some API servers (1.20 for one) send nothing more on a watch of Services once its reader was slow for a
+ *  moment, without ending it. One pending write at a time is enough. */
 export class UnshownWrites implements Observer {
   readonly #ports: UnshownWritesPorts;
-  /** Ends the wait for a write to be shown; null while none is waited for. */
+  /** Ends the wait for a write to be shown; null without one. */
   #cancel: (() => void) | null = null;
 
   constructor(ports: UnshownWritesPorts) {
@@ -36,7 +36,7 @@ export class UnshownWrites implements Observer {
     }
   }
 
-  /** Waits for nothing any more: a process that stops is not kept by it. */
+  /** Stops waiting, so that a pending wait does not keep a process from stopping. */
   close(): void {
     this.#cancel?.();
   }
@@ -51,7 +51,7 @@ export class UnshownWrites implements Observer {
     });
   }
 
-  /** What the Service lists, as told; null for one that is not there. */
+  /** What the Service lists, as observed; null when it does not exist. */
   #shown(actor: ActorId): string | null {
     const service = this.#ports.seen.services.get(actor);
     return service ? textOf(service) : null;

@@ -4,12 +4,12 @@ import { addressOf, located, type ParsedGroup } from '../../machines/vip/ip-grou
 import type { Refusal, VipWish } from '../../machines/vip/request.ts';
 import { byNumber, SortedMap } from './sorted-map.ts';
 
-/** What a Service asks for, and who that is. */
+/** A Service's request, with its actor. */
 export interface VipRequest extends Omit<VipWish, 'kind'> {
   readonly key: ActorId;
 }
 
-/** A place in every queue: the oldest first; of one age the lower key. */
+/** Order in every queue: the oldest first; of one age the lower key. */
 export const byAge = (a: VipRequest, b: VipRequest): number => oldestFirst({ since: a.since, tie: a.key }, { since: b.since, tie: b.key });
 
 /** Requests that only the same addresses can serve: when the oldest of them cannot be served, no other can. */
@@ -22,7 +22,7 @@ export interface Queue extends Pick<VipRequest, 'address' | 'group' | 'family' |
 /** The requests that have no address yet, by what they wait for. */
 export class Waiting {
   readonly #queues = new Map<string, Queue>();
-  /** Queues for one address, and requests that had it before, by the address: each O(log n) to find. */
+  /** Queues for one address, and requests that had it before, by address: each O(log n) to find. */
   readonly #specific = byFamily<Set<Queue>>();
   readonly #preferring = byFamily<Set<VipRequest>>();
   /** Queues for any address, and for one address, by the group that they are pinned to. */
@@ -69,7 +69,7 @@ export class Waiting {
     return at(this.#preferring, address) ?? [];
   }
 
-  /** The addresses of the segment that somebody waits for, or had. */
+  /** The addresses of the segment that a request waits for, or had. */
   addressesIn({ family, first, last }: ParsedGroup): readonly Address[] {
     const numbers = [this.#specific[family].between(first, last), this.#preferring[family].between(first, last)]
       .flat()

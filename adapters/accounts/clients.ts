@@ -1,14 +1,14 @@
 import type { Provider } from '../../actors/ports/provider.ts';
 import { type Client, type Lent, lent } from './lent.ts';
 
-/** One user's part in a client. */
+/** One user's share of a client. */
 export interface ClientUse {
   /** The same for all users of one token. */
   readonly provider: Provider;
   readonly leave: () => void;
 }
 
-/** One client for each token of a cloud, however many keys it is known under: what it may call is shared anyway. Closed after its last user and its last call. */
+/** One client per token of a cloud, shared by all keys: its request budget is shared anyway. Closed after its last user and its last call. */
 export class Clients {
   readonly #connect: (cloud: string, token: string) => Client;
   readonly #shared = new Map<string, Lent & { users: number }>();

@@ -1,29 +1,29 @@
 import type { ProviderNeed, SecretRef } from '../../actors/ports/directory.ts';
 import type { SecretReading } from '../../actors/ports/secrets.ts';
 
-/** A Secret that a need names, as it was last seen. */
+/** A Secret named by a need, as last seen. */
 export interface ReadSecret {
   readonly ref: SecretRef;
   readonly reading: SecretReading;
 }
 
-/** A text in a Secret, and where it stands: `Secret web/do-token`. */
+/** A value of a Secret, and its source: `Secret web/do-token`. */
 export interface SecretText {
   readonly text: string;
   readonly from: string;
 }
 
 export type Credentials =
-  /** Something has not been looked at yet. */
+  /** Some Secret has not been read yet. */
   | { readonly kind: 'unread'; readonly why: string }
   | { readonly kind: 'missing'; readonly why: string }
-  /** `token` null when the need asks for none; `values` is all that stands in the Secrets. */
+  /** `token` is null when the need requires none; `values` are all values of the Secrets. */
   | { readonly kind: 'there'; readonly token: SecretText | null; readonly values: readonly SecretText[] };
 
 const SHORTEST = 16;
 const LONGEST = 512;
 
-/** Why a text is no token; null for one that may be. Any may be known to nobody but who wrote it: no word of it is said. */
+/** Why a text is not a valid token; null if it may be one. Any text may be a secret, so the reason quotes nothing of it. */
 export function tokenTrouble(text: string): string | null {
   if (text.length < SHORTEST) return `shorter than ${SHORTEST} characters`;
   if (text.length > LONGEST) return `longer than ${LONGEST} characters`;
@@ -32,8 +32,8 @@ export function tokenTrouble(text: string): string | null {
 
 const textOf = ({ namespace, name }: SecretRef): string => `Secret ${namespace}/${name}`;
 
-/** What the Secrets of a need come to: a token is the first value under the first of `keys` in the first Secret that has one. One that is missing is missed
- *  unless it is optional; every one has to be known first, so that the answer does not depend on which is read sooner. */
+/** Combines the Secrets of a need: the token is the value of the first of `keys` in the first Secret that has one. A missing Secret is an error
+ *  unless it is optional; all must be read first, so that the result does not depend on the order of reading. */
 export function credentialsOf(
   { cloud }: Pick<ProviderNeed, 'cloud'>,
   secrets: readonly ReadSecret[],
@@ -57,7 +57,7 @@ export function credentialsOf(
   };
 }
 
-/** A line break at the end comes with many a way to make a Secret; no token has one. */
+/** Trimmed, since many ways to create a Secret append a line break; no token has one. */
 const tokensIn = ({ ref, reading }: ReadSecret, keys: readonly string[]): readonly (SecretText & { readonly key: string })[] =>
   keys.flatMap((key) => {
     const text = reading.kind === 'present' && Object.hasOwn(reading.values, key) ? reading.values[key]?.trim() : '';

@@ -12,22 +12,22 @@ import { Needs } from './needs.ts';
 /** A cloud at which there may be several accounts. */
 export interface Cloud {
   readonly abilities: Abilities;
-  /** Under which the operator's own Secret holds the token, as the environment would. */
+  /** Key of the token in the operator's own Secret, the same as the environment variable. */
   readonly variable: string;
-  /** Under which a Secret may hold the token, the preferred one first. */
+  /** Keys of the token in other Secrets, the preferred one first. */
   readonly secretKeys: readonly string[];
   /** A client with the budget of its token. */
   readonly connect: (token: string) => Client;
 }
 
 export interface AccountsOptions {
-  /** Those of the environment, by cloud. One whose token stands in the operator's own Secret is needed like any other, under the name of its cloud. */
+  /** Providers from the environment, by cloud. A provider whose token is in the operator's own Secret is a need like any other, under the name of its cloud. */
   readonly standing: ProviderDirectory['all'];
   readonly clouds: Readonly<Record<string, Cloud>>;
   readonly secrets: Secrets;
-  /** Runs Jobs by these templates, with these Secrets in their environment; null when this operator runs none. */
+  /** Runs Jobs from these templates, with these Secrets in their environment; null when this operator runs none. */
   readonly jobDriver: ((templates: JobTemplates, secrets: readonly SecretRef[]) => JobDriver) | null;
-  /** Told each secret text before anything is done with it: from then on it must not be shown to anybody. Answers what is called once it is used no more. */
+  /** Called with each secret text before it is used: it must be redacted from then on. Returns a function to call once the secret is no longer used. */
   readonly hide: (secret: { readonly text: string; readonly what: string }) => () => void;
   readonly log: Log;
 }
@@ -46,11 +46,11 @@ interface Entry {
   readonly client: ClientUse | null;
   readonly jobs: JobDriver | null;
   readonly known: Known;
-  /** What is called once its secrets are used no more. */
+  /** Called once its secrets are no longer used. */
   readonly unused: readonly (() => void)[];
 }
 
-/** The providers of the environment, and beside them those that classes and issuers ask for, each with the credentials of its Secrets as they are now. */
+/** The providers of the environment, plus those that classes and issuers need, each with the current credentials of its Secrets. */
 export class Accounts implements ProviderDirectory {
   readonly #options: AccountsOptions;
   readonly #entries = new Map<string, Entry>();
@@ -80,13 +80,13 @@ export class Accounts implements ProviderDirectory {
     );
   }
 
-  /** Ends the watches, and the clients when their calls have ended. Nothing is told any more. */
+  /** Ends the watches, and the clients once their calls have ended. Listeners are no longer called. */
   close(): void {
     this.#listeners.length = 0;
     for (const key of [...this.#entries.keys()]) this.#drop(key);
   }
 
-  /** True when something else stands under the need's key now. */
+  /** True when the entry of the need's key changed. */
   #take(need: ProviderNeed): boolean {
     const before = this.#entries.get(need.key);
     if (before && isDeepStrictEqual(before.need, need)) return false;
@@ -100,19 +100,19 @@ export class Accounts implements ProviderDirectory {
     if (entry && this.#resolve(entry.need, entry.watched)) this.#publish([key]);
   }
 
-  /** Brings what stands under the key into line with its Secrets. True when that is another thing than before. */
+  /** Updates the entry of the key from its Secrets. True when it changed. */
   #resolve(need: ProviderNeed, watched: readonly Watched[]): boolean {
     const before = this.#entries.get(need.key) ?? null;
     const secrets = watched.map(({ ref, use }) => ({ ref, reading: use.reading() }));
     const credentials = credentialsOf(need, secrets, this.#keysFor(need));
     const own = this.#ownFor(need);
     const isSame = before?.own === own && isDeepStrictEqual([before?.need, before?.credentials], [need, credentials]);
-    // The token of the operator itself is worked with until another one takes its place, as one of the environment would be: a key that is missing for a moment stops no failover.
+    // The operator's own token is used until it is replaced, as one from the environment would be: a key that is temporarily missing must not stop a failover.
     const isKept = need.key === need.cloud && before?.client && credentials.kind === 'missing';
     if (isKept)
       this.#options.log.warn('a token of the operator is gone, and the last one is used', { provider: need.key, error: credentials.why });
     if (before && (credentials.kind === 'unread' || isSame || isKept)) {
-      // What stands there goes on until it is known what takes its place.
+      // The current entry is kept until its replacement is known.
       this.#entries.set(need.key, { ...before, need, watched });
       return false;
     }
@@ -154,7 +154,7 @@ export class Accounts implements ProviderDirectory {
 
   #hide({ templates }: ProviderNeed, credentials: Credentials): readonly (() => void)[] {
     if (credentials.kind !== 'there') return [];
-    // A container may repeat any of them in what it says at its end.
+    // A container may repeat any of them in its termination message.
     const told = templates ? credentials.values.map(({ text, from }) => ({ text, what: from })) : [];
     const token = credentials.token && { text: credentials.token.text, what: `token in ${credentials.token.from}` };
     return [...(token ? [token] : []), ...told].map((secret) => this.#options.hide(secret));

@@ -3,10 +3,10 @@ import { ProviderError } from '../../actors/ports/errors.ts';
 import type { JobDriver } from '../../actors/ports/job-driver.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 
-/** The templates know what a node can hold; `perNodeIPLimit` says it. */
+/** The capacity of a node depends on the templates; `perNodeIPLimit` sets it. */
 const ANY_NUMBER = 1_000_000;
 
-/** What a platform can do that is driven by Jobs alone: IPv4 addresses on its nodes, which a Job knows by their names if they have no providerID. */
+/** The abilities of a platform driven only by Jobs: IPv4 addresses on its nodes, which a Job identifies by name if they have no providerID. */
 export const JOBS_ONLY: Omit<ProviderDirectory['all'][string]['facts'], 'missing'> = {
   addresses: true,
   dns: false,
@@ -15,7 +15,7 @@ export const JOBS_ONLY: Omit<ProviderDirectory['all'][string]['facts'], 'missing
   providerIDPrefix: '',
 };
 
-/** A provider without an API: everything that its Jobs do not do is refused. */
+/** A provider without an API: everything that its Jobs do not support is refused. */
 export function jobsOnly(name: string, jobs: JobDriver): Provider {
   const refused = (what: string) => async (): Promise<never> => {
     throw new ProviderError('Unsupported', `${what}: the Jobs of ${name} cannot do this`);

@@ -5,26 +5,26 @@ import type { Credentials } from './credentials.ts';
 import { JOBS_ONLY, jobsOnly } from './jobs-only.ts';
 
 export type Known = ProviderDirectory['all'][string];
-/** What a provider can do, whatever it has to do it with. */
+/** The abilities of a provider, independent of its credentials. */
 export type Abilities = Omit<Known['facts'], 'missing'>;
 
-/** What a key's provider is made of. */
+/** The parts of a key's provider. */
 export interface Means {
   readonly credentials: Credentials;
-  /** Of the token, or the operator’s own when the need has no Secrets. */
+  /** The client of the token, or the operator’s own when the need has no Secrets. */
   readonly client: Provider | null;
   readonly jobs: JobDriver | null;
-  /** Of the cloud whose API is used; null when it is none of ours. */
+  /** Abilities of the cloud whose API is used; null when it is not supported. */
   readonly abilities: Abilities | null;
-  /** What the operator’s own account lacks, where that is to be used. */
+  /** What the operator’s own account lacks, if that account is used. */
   readonly ownLacks: string | null;
-  /** It has not been looked at yet. */
+  /** The operator’s own account has not been read yet. */
   readonly isOwnUnread: boolean;
 }
 
 const NONE: Abilities = { addresses: false, dns: false, ipv6: false, addressesPerNode: 1, providerIDPrefix: '' };
 
-/** What stands under a key: the provider, or what is missing for it. */
+/** The entry of a key: the provider, or what is missing for it. */
 export function knownBy({ key, cloud, templates }: ProviderNeed, means: Means): Known {
   const { credentials, client, jobs, ownLacks } = means;
   const abilities = (cloud === null ? JOBS_ONLY : means.abilities) ?? NONE;

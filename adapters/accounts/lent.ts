@@ -8,13 +8,13 @@ export type Client = Provider & {
 
 export interface Lent {
   readonly provider: Provider;
-  /** Nobody begins anything with it any more: it is closed once its calls have ended. */
+  /** No new calls follow: it is closed once its running calls have ended. */
   readonly giveBack: () => void;
 }
 
 type Verb = (...args: unknown[]) => Promise<unknown>;
 
-/** The verbs of `client`, whose calls are counted so that none of them is cut off. */
+/** The verbs of `client`, with calls counted so that none of them is cut off by closing. */
 export function lent(client: Client): Lent {
   let running = 0;
   let over = false;

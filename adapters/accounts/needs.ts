@@ -5,13 +5,13 @@ interface Asked {
   readonly by: Set<string>;
 }
 
-/** What is asked for, by who asks. A change costs as much as what it changes, however many others ask. */
+/** Needs by requester. The cost of a change does not depend on the number of other requesters. */
 export class Needs {
   readonly #former = new Map<string, { readonly key: string; readonly text: string }>();
   /** By key, then by the need as text. */
   readonly #asked = new Map<string, Map<string, Asked>>();
 
-  /** Puts what `who` asks for in the place of what it asked for before. Answers the keys that it concerns, the former one first. */
+  /** Replaces the need of `who`. Returns the affected keys, the former one first. */
   set(who: string, need: ProviderNeed | null): readonly string[] {
     const former = this.#former.get(who)?.key;
     this.#leave(who);
@@ -19,7 +19,7 @@ export class Needs {
     return [...new Set([former, need?.key].filter((key) => key !== undefined))];
   }
 
-  /** What is asked for under the key; null when nobody asks. Several may ask for one account: all their Secrets are looked at, in the order in which they are named. */
+  /** The need under the key; null without requesters. Several requesters may need one account: all their Secrets are used, in the order in which they are named. */
   get(key: string): ProviderNeed | null {
     const needs = [...(this.#asked.get(key)?.values() ?? [])].map(({ need }) => need);
     const [first] = needs;

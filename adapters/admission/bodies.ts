@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import { BadReview } from './review.ts';
 
-/** A question holds an object twice, and what is asked about is a few KiB long. */
+/** A review contains an object twice, and these objects are a few KiB long. */
 const MOST_BYTES = 256 * 1024;
-/** The API server sends a question in one piece. */
+/** The API server sends a review in one piece. */
 const PATIENCE_MS = 2_000;
-/** So many are read at once: 16 MiB at most, whoever sends them. */
+/** Maximum number of bodies read concurrently: 16 MiB in total. */
 const MOST_AT_ONCE = 64;
 
-/** Reads the bodies of requests. Whoever is slow goes first: no number of strangers who send slowly, or not at all, keeps the API server out. */
+/** Reads request bodies. Over the limit the oldest one is dropped: clients that send slowly, or not at all, cannot keep the API server out. */
 export class Bodies {
-  /** Ends the reading of one; the eldest first. */
+  /** Functions that abort one read each; the oldest first. */
   readonly #underWay = new Set<() => void>();
 
-  /** @throws BadReview for what is no JSON by its header, is too long or too slow, or ends too soon */
+  /** @throws BadReview when the Content-Type is not JSON, or the body is too long, too slow, or incomplete */
   async read(request: IncomingMessage): Promise<string> {
     const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
     if (type !== 'application/json') throw new BadReview('the Content-Type must be application/json');
@@ -30,7 +30,7 @@ export class Bodies {
     };
     request.on('data', take);
     request.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
-    // After its end nobody listens to that any more.
+    // Has no effect after `end`.
     request.once('close', () => reject(new BadReview('the body ended too soon')));
     this.#underWay.add(giveUp);
     if (this.#underWay.size > MOST_AT_ONCE) this.#eldest()?.();
@@ -45,7 +45,7 @@ export class Bodies {
 
   #eldest(): (() => void) | undefined {
     const [eldest] = this.#underWay;
-    // At once, not when its reader has noticed: the next one that comes must not take the same for the eldest.
+    // Removed immediately, not when its reader notices: the next request must not pick the same one.
     if (eldest) this.#underWay.delete(eldest);
     return eldest;
   }

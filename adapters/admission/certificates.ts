@@ -1,13 +1,13 @@
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 
-/** What TLS is served with, as PEM. */
+/** Certificate and key for serving TLS, as PEM. */
 export interface Pair {
   readonly cert: string;
   readonly key: string;
 }
 
-/** A serving certificate with the CA that vouches for it. The CA's key is gone: a stolen Secret signs nothing. */
+/** A serving certificate with its CA. The CA's key is discarded: a stolen Secret cannot sign anything. */
 export interface Issued extends Pair {
   readonly ca: string;
 }
@@ -20,16 +20,16 @@ export interface Validity {
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** Positive, as certificates want it. */
+/** A positive number, as certificates require. */
 const serial = (): string => {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
   return bytes.toString('hex');
 };
 
-/** A new CA and a certificate of it for a server that is called by `names`, DNS names and addresses. */
+/** A new CA and a certificate signed by it for a server with these `names`, DNS names and addresses. */
 export const issue = async (names: readonly string[], { from, to }: Validity): Promise<Issued> => {
-  // Only who makes certificates needs the library, which takes a quarter of a second to load; it wants the polyfill to be there first.
+  // Loaded on demand: the library takes a quarter of a second to load. It needs the polyfill first.
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
   const newKeys = () => crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
@@ -39,7 +39,7 @@ export const issue = async (names: readonly string[], { from, to }: Validity): P
   const ca = await x509.X509CertificateGenerator.createSelfSigned({
     ...times,
     serialNumber: number,
-    // A name of its own for each: with two of one name a client might try the wrong one only.
+    // Each CA has a unique name: with two of the same name a client might only try the wrong one.
     name: `CN=routedip-operator webhook CA ${number.slice(0, 16)}`,
     signingAlgorithm: ALGORITHM,
     keys: authority,
@@ -72,7 +72,7 @@ export const issue = async (names: readonly string[], { from, to }: Validity): P
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** The certificates of a PEM text; what is none is passed over. */
+/** The certificates of a PEM text; anything else is skipped. */
 const certificatesIn = (pem: string): readonly X509Certificate[] =>
   [...pem.matchAll(PEM)].flatMap(([text]) => {
     try {
@@ -82,14 +82,14 @@ const certificatesIn = (pem: string): readonly X509Certificate[] =>
     }
   });
 
-/** What a pair that is stored is good for. */
+/** Validity and names of a stored pair. */
 interface StoredPair extends Validity {
   readonly names: readonly string[];
-  /** Whether a client that calls the server by this name is content. */
+  /** Whether a client accepts the certificate for this name. */
   bears(name: string): boolean;
 }
 
-/** What a stored pair is good for; null for one that cannot serve at all, because it is broken, or its key is another one's, or nobody in `bundle` vouches for it. */
+/** Validity and names of a stored pair; null when it cannot be served: it is broken, its key does not match, or no CA in `bundle` signed it. */
 export const readPair = ({ cert, key }: Pair, bundle: string): StoredPair | null => {
   const [certificate] = certificatesIn(cert);
   if (certificate === undefined || !belongs(certificate, key) || vouchersOf(cert, bundle) === '') return null;
@@ -113,7 +113,7 @@ const belongs = (certificate: X509Certificate, key: string): boolean => {
 const namesIn = ({ subjectAltName = '' }: X509Certificate): readonly string[] =>
   subjectAltName.split(', ').flatMap((entry) => /^(?:DNS|IP Address):(.+)$/.exec(entry)?.[1] ?? []);
 
-/** Those certificates of `bundle` that vouch for `cert`, as PEM; empty for none. */
+/** The certificates of `bundle` that signed `cert`, as PEM; empty for none. */
 export const vouchersOf = (cert: string, bundle: string): string => {
   const [certificate] = certificatesIn(cert);
   if (certificate === undefined) return '';

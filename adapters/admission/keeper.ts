@@ -17,30 +17,30 @@ import {
 interface KeeperOptions {
   readonly store: CertificateStore;
   readonly registration: WebhookRegistration;
-  /** By which the API server calls the webhook. */
+  /** Names by which the API server calls the webhook. */
   readonly names: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
   /** Serves with this pair from now on. */
   readonly use: (pair: Pair) => void;
-  /** Told every private key before it is used, so that no log shows it. */
+  /** Called with every private key before it is used, so that it is redacted. */
   readonly hide: (secret: string) => void;
   readonly times?: CertificateTimes;
 }
 
 export interface Keeper {
-  /** Why the API server cannot call the webhook, for people; null when it can. Trouble with the next certificate does not hinder the present one. */
+  /** Why the API server cannot call the webhook, human-readable; null when it can. Problems with the next certificate do not affect the current one. */
   hindrance(): string | null;
   close(): void;
 }
 
 const UNREGISTERED = 'the API server is not told of the webhook: its ValidatingWebhookConfiguration is missing';
 
-/** After a write it is looked again at once; others may write as well. */
+/** Maximum number of steps per check: after a write it checks again immediately, since others may write as well. */
 const ROUNDS = 5;
 
-/** Keeps the certificates of the webhook: made by the first replica, served by all, renewed before they end, and trusted by the API server. What fails is
- *  tried again at the next look; what is served until then stays. */
+/** Maintains the certificates of the webhook: created by the first replica, served by all, renewed before expiry, and trusted by the API server. Failures are
+ *  retried at the next check; the served certificate stays until then. */
 export const keepCertificates = (options: KeeperOptions): Keeper => {
   const keeper = new CertificateKeeper(options);
   keeper.start();
@@ -51,10 +51,10 @@ class CertificateKeeper implements Keeper {
   readonly #options: KeeperOptions;
   readonly #times: CertificateTimes;
   #used: Pair | null = null;
-  /** What the API server was told to trust when that was last looked at, and since when; ms of the monotonic clock. */
+  /** The CA bundle registered with the API server at the last check, and since when; monotonic ms. */
   #trusted: { readonly bundle: string; readonly since: number } | null = null;
   #hindrance: string | null = 'there is no certificate yet';
-  /** What was told last, so that it is told once. */
+  /** The last logged problem, so that it is logged only once. */
   #told: string | null = null;
   #closed = false;
   #cancel = (): void => undefined;
@@ -89,10 +89,10 @@ class CertificateKeeper implements Keeper {
     }
   }
 
-  /** Whether something was written, or was found to be written by others, so that it has to be looked at again. */
+  /** Whether something was written, here or by others, so that another check is needed. */
   async #step(): Promise<boolean> {
     const { store, registration, names, clock } = this.#options;
-    // Read before the certificates, so that none of before takes the place of those that another replica tells meanwhile. Whatever fails is told below.
+    // Read before the certificates, so that older CAs do not overwrite those that another replica registers meanwhile. Errors are handled below.
     const registered = registration.read();
     await registered.catch(() => undefined);
     const stored = await store.read();
@@ -109,17 +109,17 @@ class CertificateKeeper implements Keeper {
     return true;
   }
 
-  /** Serves with what is stored once the API server was told to trust it. False when it was told something else meanwhile: what is stored may be newer, too. */
+  /** Serves the stored pair once its CA is registered with the API server. False when the registration changed meanwhile: the stored pair may be newer, too. */
   async #take(data: CertificateData, registered: Promise<Registered | null>): Promise<boolean> {
     const pair = servedPair(data);
     if (pair === null) return true;
-    // The first one before the API server is told of it: its question may come sooner than the answer to that.
+    // The first pair is served before it is registered: a review may arrive before the response to the registration.
     if (this.#used === null) this.#use(pair);
     let isNewest = true;
     try {
       isNewest = await this.#trust(bundleIn(data), await registered);
     } finally {
-      // Also when the API server cannot be told: what it trusts already may well be this.
+      // Also when the registration fails: the API server may already trust this pair.
       if (isNewest) this.#use(pair);
     }
     return isNewest;
@@ -135,7 +135,7 @@ class CertificateKeeper implements Keeper {
     return true;
   }
 
-  /** Since the look before this one at least: API servers hear of a change a moment after it was written. */
+  /** Trusted at least since the previous check: API servers observe a change a moment after it was written. */
   #isTrusted(): boolean {
     return this.#trusted !== null && this.#options.clock.monotonic() >= this.#trusted.since + this.#times.everyMs;
   }

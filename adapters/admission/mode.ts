@@ -7,15 +7,15 @@ export interface AdmissionWish {
   readonly asked: (typeof ADMISSION_MODES)[number];
   /** `name` or `namespace/name` of the Service in front of the webhook; absent for none. */
   readonly service?: string;
-  /** Where else the API server calls it; absent for nowhere. */
+  /** URL at which the API server calls it instead; absent for none. */
   readonly url?: string;
 }
 
-/** How the cluster stands to the policies about IPs: it evaluates none, these are not installed, or they are, as far as we may know. */
+/** State of the policies for IPs in the cluster: not supported, not installed, or installed, as far as we can know. */
 export type PoliciesInCluster = 'unserved' | 'unbound' | 'bound';
 
-/** As asked; left to itself, by the policies where they are installed, else by the webhook where the API server can reach it, else by policies that may be installed
- *  later, where the cluster evaluates such. A registered webhook that nobody serves would keep everybody from writing IPs. */
+/** As requested; `auto` selects the policies where they are installed, else the webhook where the API server can reach it, else policies that may be installed
+ *  later, where the cluster supports them. A registered webhook that is not served would block all writes of IPs. */
 export const modeOf = ({ asked, service, url }: AdmissionWish, policies: PoliciesInCluster): AdmissionMode => {
   if (asked !== 'auto') return asked;
   if (policies === 'bound') return 'policy';
@@ -23,7 +23,7 @@ export const modeOf = ({ asked, service, url }: AdmissionWish, policies: Policie
   return policies === 'unbound' ? 'policy' : 'off';
 };
 
-/** The names by which the API server calls the webhook: a certificate has to bear each of them. @throws Error for a URL that is none */
+/** The names by which the API server calls the webhook, all of which the certificate must contain. @throws Error for an invalid URL */
 export const namesOf = ({ service, url }: AdmissionWish, namespace: string): readonly string[] => {
   const wanted = service ?? (url === undefined ? SERVICE : undefined);
   const [own, other] = wanted?.split('/') ?? [];

@@ -3,16 +3,16 @@ import { type Issued, type Pair, readPair, vouchersOf } from './certificates.ts'
 
 /** Times of certificates, ms. */
 export interface CertificateTimes {
-  /** From when one is made to its end. */
+  /** From creation to expiry. */
   readonly lifeMs: number;
-  /** So long before the end the next one is made. */
+  /** How long before expiry the next one is created. */
   readonly renewBeforeMs: number;
-  /** So long before it is made it is valid: the API server's clock may be behind ours by as much. */
+  /** How long before its creation it is already valid: the API server's clock may be behind ours by this much. */
   readonly backdateMs: number;
-  /** So long the next CA is trusted beside the present one before its certificate is served: every API server has heard of it by then, and every replica
-   *  has looked since the present one came. */
+  /** How long the next CA is trusted beside the current one before its certificate is served: by then every API server has observed it, and every replica
+   *  has checked since the current one was stored. */
   readonly overlapMs: number;
-  /** From one look at what is stored to the next. */
+  /** Interval between checks of the stored certificates. */
   readonly everyMs: number;
 }
 
@@ -26,13 +26,13 @@ export const CERTIFICATE_TIMES: CertificateTimes = {
   everyMs: 30_000,
 };
 
-/** What is to be done about what is stored. */
+/** The next step for the stored certificates. */
 export type Renewal =
-  /** Nothing there that can serve: a new certificate at once, for all of `names`. */
+  /** No usable certificate: create a new one immediately, for all of `names`. */
   | { readonly kind: 'replace'; readonly why: string; readonly names: readonly string[] }
-  /** The end is near: the next one is made, and its CA trusted beside the present one. */
+  /** Expiry is near: create the next one, and trust its CA beside the current one. */
   | { readonly kind: 'prepare' }
-  /** The next one has been trusted long enough: it becomes the present one. */
+  /** The next one has been trusted long enough: it becomes the current one. */
   | { readonly kind: 'promote' }
   | { readonly kind: 'keep' };
 
@@ -41,16 +41,16 @@ const pairIn = (data: CertificateData, name: 'tls' | 'next'): Pair | null => {
   return cert === undefined || key === undefined ? null : { cert, key };
 };
 
-/** The pair to serve with; null when there is none that could be. */
+/** The pair to serve with; null when there is no usable one. */
 export const servedPair = (data: CertificateData): Pair | null => {
   const pair = pairIn(data, 'tls');
   return pair !== null && readPair(pair, bundleIn(data)) !== null ? pair : null;
 };
 
-/** All CAs that the API server has to trust. */
+/** All CAs that the API server must trust. */
 export const bundleIn = (data: CertificateData): string => data['ca.crt'] ?? '';
 
-/** What the stored certificates need now. `trusted`: the API server trusts all of their CAs, and did so a look ago. */
+/** What the stored certificates need now. `trusted`: the API server trusts all of their CAs, and did so at the previous check. */
 export const renewalOf = (
   data: CertificateData | null,
   wanted: readonly string[],
@@ -61,7 +61,7 @@ export const renewalOf = (
   if (present === null) return { kind: 'replace', why: data === null ? 'there is none' : 'the stored one cannot be used', names: wanted };
   if (now >= present.to) return { kind: 'replace', why: 'it has ended', names: wanted };
   if (!wanted.every((name) => present.bears(name))) {
-    // A replica that is told other names does the same: with the names of both, neither takes the other's away.
+    // A replica with other names does the same: with the names of both, they do not replace each other's certificate forever.
     const names = [...new Set([...present.names, ...wanted])];
     return { kind: 'replace', why: `it does not bear the names ${wanted.join(', ')}`, names };
   }
@@ -73,13 +73,13 @@ export const renewalOf = (
 
 const read = (pair: Pair | null, bundle: string) => (pair === null ? null : readPair(pair, bundle));
 
-/** The stored certificates with `issued` in use at once. The CA of the former one is trusted on, while other replicas still serve it. */
+/** The stored certificates with `issued` in use immediately. The CA of the former one stays trusted while other replicas still serve it. */
 export const replaced = (data: CertificateData | null, { ca, cert, key }: Issued): CertificateData => {
   const former = data?.['tls.crt'] ?? '';
   return { 'ca.crt': ca + vouchersOf(former, data === null ? '' : bundleIn(data)), 'tls.crt': cert, 'tls.key': key };
 };
 
-/** The stored certificates with `issued` beside what is in use. Every CA stays trusted: a replica that has not looked yet serves the certificate of before. */
+/** The stored certificates with `issued` beside the current one. Every CA stays trusted: a replica that has not checked yet serves an earlier certificate. */
 export const prepared = (data: CertificateData, { ca, cert, key }: Issued): CertificateData => ({
   'ca.crt': ca + bundleIn(data),
   'tls.crt': data['tls.crt'] ?? '',
@@ -88,8 +88,8 @@ export const prepared = (data: CertificateData, { ca, cert, key }: Issued): Cert
   'next.key': key,
 });
 
-/** The stored certificates with the next one in use. The CA of the present one stays trusted: other replicas look only now and then. Those before it go:
- *  since the next one was made, every replica has seen the present one. */
+/** The stored certificates with the next one in use. The CA of the current one stays trusted, since other replicas check only periodically. Earlier ones are
+ *  dropped: since the next one was created, every replica has seen the current one. */
 export const promoted = (data: CertificateData): CertificateData => {
   const { 'next.crt': cert = '', 'next.key': key = '', 'tls.crt': former = '' } = data;
   const bundle = bundleIn(data);

@@ -1,11 +1,11 @@
 import type { AdmissionFacts, AdmissionOperation, Verdict } from '../../machines/migration/admission.ts';
 
-/** A body that is no question of the API server. */
+/** A body that is not a valid AdmissionReview. */
 export class BadReview extends Error {}
 
 export interface Review {
   readonly uid: string;
-  /** Of the group paas.org. */
+  /** A resource of the group paas.org. */
   readonly resource: string;
   readonly facts: AdmissionFacts;
 }
@@ -28,7 +28,7 @@ const textIn = (fields: Fields, name: string): string => {
 
 const isOperation = (text: string): text is AdmissionOperation => OPERATIONS.includes(text);
 
-/** The question in the body of a request. @throws BadReview */
+/** Parses the AdmissionReview in the body of a request. @throws BadReview */
 export const readReview = (body: string): Review => {
   const review = fieldsOf(parsed(body), 'the body');
   if (review.apiVersion !== API_VERSION || review.kind !== 'AdmissionReview')
@@ -47,12 +47,12 @@ const parsed = (body: string): unknown => {
   try {
     return JSON.parse(body);
   } catch {
-    // The parser's own message would repeat what was sent.
+    // The parser's own message would quote the input.
     throw new BadReview('the body is no JSON');
   }
 };
 
-/** The answer, as JSON text. */
+/** The response, as JSON text. */
 export const answerOf = (uid: string, verdict: Verdict): string => {
   const refusal =
     verdict.kind === 'denied' ? { status: { status: 'Failure', message: verdict.message, reason: 'Forbidden', code: 403 } } : {};

@@ -9,20 +9,20 @@ import { answerOf, BadReview, readReview } from './review.ts';
 
 interface WebhookOptions {
   readonly bind: { readonly host?: string; readonly port: number };
-  /** By path: what is asked about there, and what decides. */
+  /** By path: the reviewed resource, and the rule that decides. */
   readonly rules: Readonly<Record<string, { readonly resource: string; readonly decide: AdmissionRule }>>;
   readonly log: Log;
 }
 
 export interface Webhook extends Pick<Listener, 'url' | 'close'> {
-  /** Serves with this pair from now on; connections that stand keep theirs. Before the first one no handshake succeeds. */
+  /** Serves with this pair from now on; open connections keep theirs. Handshakes fail before the first pair. */
   use(pair: Pair): void;
 }
 
-/** The API server gives an idle connection up after 90 s. Were we first, its next question could come at that very moment, and the write be refused. */
+/** The API server closes an idle connection after 90 s. If we closed it first, a review sent at that moment would fail, and the write be refused. */
 const IDLE_MS = 120_000;
 
-/** Serves the admission webhook. Whatever is no question of the API server is answered 400. @throws Error that names the address when it cannot be listened on */
+/** Serves the admission webhook. Any request that is not an AdmissionReview gets a 400. @throws Error that names the address when it cannot be listened on */
 export const startWebhook = async (options: WebhookOptions): Promise<Webhook> => {
   const bodies = new Bodies();
   const { url, server, close } = await listen({
@@ -60,7 +60,7 @@ const answer = async (
 
 const reply = (response: ServerResponse, status: number, body: string, type = 'text/plain; charset=utf-8'): void => {
   if (response.destroyed || response.headersSent) return;
-  // What was not read of a body that is refused must not be taken for the next request.
+  // Unread parts of a refused body must not be parsed as the next request.
   if (status !== 200) response.setHeader('Connection', 'close');
   response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
   response.end(body);

@@ -3,16 +3,16 @@ import { type QueueBaseOptions, QueueKeys, type RedisConnection, RedisQueueBacke
 import { sanitized } from './foreign.ts';
 import type { MarkerWait } from './markers.ts';
 
-/** How long a worker waits before it looks by itself, s: its markers and the watch tell it before. */
+/** How long a worker waits before it polls by itself, s: normally it is notified earlier by its markers and the watch. */
 export const LONGEST_WAIT_S = 3_600;
 
-/** How long a worker waits that was refused a job, ms. */
+/** How long a worker waits after a failed fetch, ms. */
 const RETRY_MS = 1_000;
 
-/** Commands whose answer may be a job to run. */
+/** Commands whose reply may contain a job to run. */
 const HANDING_OUT: ReadonlySet<string> = new Set(['moveToActive', 'moveToDelayed', 'moveToFinished']);
 
-/** BullMQ's calls of one queue over a connection that all queues share. A worker waits by `wait` in place of a connection of its own. */
+/** BullMQ's calls for one queue over a connection that all queues share. A worker waits on `wait` instead of a connection of its own. */
 export class SharedBackend extends RedisQueueBackend {
   readonly #wait: MarkerWait | null;
 
@@ -31,7 +31,7 @@ export class SharedBackend extends RedisQueueBackend {
     return HANDING_OUT.has(sent[1]) ? answer.then(sanitized) : answer;
   }
 
-  /** BullMQ would ask again at once, thousands of times a second while Redis takes no writes. */
+  /** BullMQ would retry immediately, thousands of times a second while Redis accepts no writes. */
   override async moveToActive(...fetch: Parameters<RedisQueueBackend['moveToActive']>): ReturnType<RedisQueueBackend['moveToActive']> {
     try {
       return await super.moveToActive(...fetch);

@@ -7,33 +7,33 @@ import type { BullQueues } from './queues.ts';
 
 export interface BoardOptions {
   readonly queues: Pick<BullQueues, 'bull'>;
-  /** The names of the queues that are shown, asked for with each request: accounts come and go. */
+  /** The names of the queues shown, called for each request: accounts come and go. */
   readonly names: () => readonly string[];
-  /** Where the board is, e.g. `/jobs`: begins with a slash and does not end with one. */
+  /** Base path of the board, e.g. `/jobs`: begins with a slash and does not end with one. */
   readonly path: string;
-  /** Lets people retry, remove and add jobs. Default false: looking only. */
+  /** Lets users retry, remove and add jobs. Default false: read-only. */
   readonly writable?: boolean;
 }
 
-/** The job dashboard for a server of Node's own. */
+/** The job dashboard for a plain Node.js server. */
 export interface Board {
-  /** Answers a request whose path begins with the board's. */
+  /** Handles a request whose path begins with the board's. */
   handle(request: IncomingMessage, response: ServerResponse): void;
   close(): Promise<void>;
 }
 
-// The page asks for its fonts at a server of others, who would learn of everyone who looks at it; the fonts at hand do as well.
+// The page loads its fonts from a third-party server, which would learn about every visitor; system fonts suffice.
 const FOREIGN_LINK = /<link\b[^>]*\bhref="https?:\/\/[^>]*>/g;
 
-/** Nothing is loaded from anywhere else, whatever a later version of the page asks for. */
+/** Nothing is loaded from other origins, whatever a later version of the page requests. */
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'";
 
-// No id of ours bears a colon: the page has decoded the one of an IPv6 address once too often.
+// Our ids contain no colon: the page has decoded the encoded one of an IPv6 address once too often.
 const isJobRequest = (params: unknown): params is { jobId: string } =>
   typeof params === 'object' && params !== null && 'jobId' in params && typeof params.jobId === 'string';
 
-/** Shows the queues under a path of `app`, by bull-board. It asks Redis only while somebody looks. */
+/** Mounts bull-board under a path of `app`. It queries Redis only for requests. */
 const mountBoard = async (app: FastifyInstance, { queues, names, path, writable = false }: BoardOptions): Promise<void> => {
   const serverAdapter = new FastifyAdapter().setBasePath(path);
   const shown = new Map<string, BullMQAdapter>();
@@ -42,7 +42,7 @@ const mountBoard = async (app: FastifyInstance, { queues, names, path, writable 
     shown.set(name, adapter);
     return adapter;
   };
-  /** The adapters of queues that are gone go as well. */
+  /** Also drops the adapters of queues that are gone. */
   const shownNow = (): readonly BullMQAdapter[] => {
     const now = new Set(names());
     for (const name of shown.keys()) if (!now.has(name)) shown.delete(name);
@@ -51,7 +51,7 @@ const mountBoard = async (app: FastifyInstance, { queues, names, path, writable 
   const { replaceQueues } = createBullBoard({
     queues: shownNow(),
     serverAdapter,
-    // It would look for a connection of each queue, by a command that tells of all who use this Redis. There is one for all queues: each would be said to have none.
+    // `showWorkers` looks for a connection per queue with a command that lists all clients of this Redis. Ours is shared: every queue would appear to have none.
     options: { uiConfig: { boardTitle: 'RoutedIP jobs', showWorkers: false } },
   });
   await app.register(
@@ -80,7 +80,7 @@ const mountBoard = async (app: FastifyInstance, { queues, names, path, writable 
 };
 
 export const createBoard = async (options: BoardOptions): Promise<Board> => {
-  // Ids of jobs are longer than the hundred letters that Fastify takes.
+  // Job ids are longer than Fastify's limit of 100 characters.
   const app = fastify({ logger: false, routerOptions: { maxParamLength: 2_000 } });
   await mountBoard(app, options);
   await app.ready();

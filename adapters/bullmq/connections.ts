@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 
-/** Ends a connection whatever it is doing. Being asked to disconnect alone, one that is about to connect again does so, for ever: BullMQ asks once. */
+/** Ends a connection in any state. `disconnect` alone would not stop one that is about to reconnect, and BullMQ calls it only once. */
 export function endForGood(redis: Redis): void {
   redis.options.retryStrategy = () => null;
-  // Whoever listened may have gone; without a listener an error is printed.
+  // Other listeners may have been removed; without one an error is printed.
   redis.on('error', () => undefined);
-  // ioredis would keep the process from ending for two seconds, waiting for the end of what has ended.
+  // ioredis would keep the process alive for two seconds, waiting for the end of an ended connection.
   if (redis.status !== 'end') redis.disconnect();
 }

@@ -18,13 +18,13 @@ import { RunLocks } from './run-locks.ts';
 
 type Time = Pick<Clock, 'now' | 'monotonic'>;
 
-/** A worker that knows since when its locks hold. */
+/** A worker that knows when its locks were last renewed. */
 class RenewingWorker extends Worker<JobData, null> {
   readonly locks: RunLocks;
   #onIdle = (): void => undefined;
 
   constructor(name: string, options: ConsumerOptions['worker'], clock: Time, backend: BackendFactory<RedisQueueBackend>) {
-    // The handler comes with `start`: it needs the worker itself.
+    // The handler is set by `start`: it needs the worker itself.
     super(name, async () => null, { ...options, autorun: false, skipLockRenewal: true }, backend);
     this.locks = new RunLocks({
       extend: (jobs, tokens) => this.extendJobLocks(jobs, tokens, options.lockDuration),
@@ -46,7 +46,7 @@ class RenewingWorker extends Worker<JobData, null> {
     this.run().catch((error: unknown) => this.emit('error', error instanceof Error ? error : new Error(String(error))));
   }
 
-  /** One whose data cannot be read fails as one that is none of ours: by an error here it would be fetched again and again. */
+  /** A job with unreadable data fails as a foreign one: with an error here it would be fetched again and again. */
   protected override createJob(job: JobJson, id: string): BullJob {
     try {
       return super.createJob(job, id);
@@ -55,15 +55,15 @@ class RenewingWorker extends Worker<JobData, null> {
     }
   }
 
-  /** A job that was fetched is run only once as many were as may run at once. */
+  /** Locks begin with the fetch: BullMQ runs a fetched job only once it has fetched as many as may run concurrently. */
   protected override async nextJobFromJobData(...fetched: [jobData?: JobJson, jobId?: string, token?: string]): Promise<BullJob> {
     const job = await super.nextJobFromJobData(...fetched);
-    // BullMQ takes the time of a fetch before it is sent.
+    // BullMQ takes `processedOn` before it sends the fetch.
     if (job?.id !== undefined && job.token !== undefined) this.locks.begin(job.token, job.id, job.processedOn ?? 0);
     return job;
   }
 
-  /** Resolves once no job runs here and none has begun within `ms`: what BullMQ still waits for by then is an answer of Redis. */
+  /** Resolves once no job runs here and none has started within `ms`: BullMQ then only waits for a reply of Redis. */
   async idle(ms: number): Promise<void> {
     do {
       if (this.locks.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
@@ -85,10 +85,10 @@ export interface ConsumerOptions {
   readonly onTrouble: (message: string) => void;
 }
 
-/** How long Redis has to take the last results while a consumer closes, ms. Without them the jobs run again elsewhere, as they do when it is away. */
+/** How long Redis may take to accept the last results while a consumer closes, ms. Without them the jobs run again elsewhere, as in an outage. */
 const FAREWELL_MS = 1_000;
 
-/** Runs the jobs of a queue until closed. An outage of Redis does not end it, nor does it keep it from closing. */
+/** Runs the jobs of a queue until closed. It survives an outage of Redis, and can be closed during one. */
 export const consumeQueue = (
   run: (job: ActiveJob) => Promise<JobStep>,
   { queue, worker: options, connection, watch, time, call, onTrouble }: ConsumerOptions,
@@ -143,12 +143,12 @@ export const consumeQueue = (
     const id = job.id ?? '';
     const step = await run(activeJob(job, id, token));
     if (step.kind === 'done') return null;
-    // A re-run that comes back without progress has found nothing out: the next run is still one.
+    // A re-run that returned without progress has settled nothing: the next run is still a re-run.
     const stays = job.attemptsStarted > job.data.starts + 1 && step.progress === null;
     const starts = stays ? job.data.starts : job.attemptsStarted;
     const { progress, calls = 0 } = step;
     const data: JobData = { input: job.data.input, progress, starts, stalls: job.stalledCounter, ...(calls > 0 && { calls }) };
-    // One call for both, refused when the lock is not ours any more; unlike a retry it spends no attempt.
+    // One call for both, refused when the lock is no longer ours; unlike a retry it uses no attempt.
     await worker.getBackend().moveToDelayed(id, time.now(), Math.ceil(step.afterMs), token, {
       skipAttempt: true,
       fieldsToUpdate: { data: JSON.stringify(data) },
@@ -167,7 +167,7 @@ export const consumeQueue = (
       const ended = await Promise.race([closed, late, idle]);
       clearTimeout(timer);
       watch.leave(wait);
-      // Others run what still runs here, once its locks ran out.
+      // Other processes run the jobs still running here once their locks expire.
       if (!ended) worker.locks.abandon();
     },
   };

@@ -1,6 +1,6 @@
 import { isFields } from '../../machines/model/types.ts';
 
-/** What BullMQ keeps of a queue, by what stands behind its name. */
+/** The types of BullMQ's keys, by the suffix after the queue name. */
 const OWN: ReadonlyMap<string, string> = new Map([
   ...['wait', 'paused', 'active'].map((name) => [name, 'list'] as const),
   ...['prioritized', 'delayed', 'completed', 'failed', 'waiting-children', 'marker', 'repeat'].map((name) => [name, 'zset'] as const),
@@ -13,18 +13,18 @@ const OWN: ReadonlyMap<string, string> = new Map([
   ] as const),
 ]);
 
-/** Of which type Redis has to hold what stands behind the name of a queue, a `count` being a string of digits; null where that is not known. */
+/** The Redis type that a key must have, by the suffix after the queue name; a `count` is a string of digits. Null when unknown. */
 export const typeOf = (name: string): string | null =>
   OWN.get(name) ?? (name.includes(':') ? (name.endsWith(':lock') ? 'string' : null) : 'hash');
 
-/** How Redis refuses a command for a value of another type, or to count what is no number. */
+/** How Redis refuses a command for a value of another type, or an increment of a value that is not a number. */
 const IN_THE_WAY = /WRONGTYPE|not an integer/;
 
-/** Whether it failed for what others have written, which will be in the way until it is removed. */
+/** Whether it failed because of a foreign value, which blocks the queue until it is removed. */
 export const isForeign = ({ message }: { readonly message: string }): boolean => IN_THE_WAY.test(message);
 
-/** KEYS what stands for all records, then keys of queues. ARGV the type of each of these. Removes those of another type, those that are to be counted up and are no numbers, and
- *  with them what stands for all: jobs were lost. */
+/** KEYS the records key, then keys of queues. ARGV the type of each of the latter. Removes keys of another type, and counters that are not numbers. If there were
+ *  any, jobs were lost: then it also removes the records key. */
 export const REMOVE_FOREIGN = `
 local foreign = {}
 local function areCounts(values)
@@ -48,10 +48,10 @@ if #foreign > 0 then redis.call('DEL', KEYS[1]) end
 return foreign
 `;
 
-/** Fields of a job that BullMQ reads as JSON, but for its data. */
+/** Fields of a job that BullMQ parses as JSON, except for its data. */
 const AS_JSON: ReadonlySet<string> = new Set(['opts', 'progress', 'parent']);
 
-/** The answer of a script that hands out a job, with nothing in the place of what BullMQ could not read of it: it would throw, and be handed the same job again and again. */
+/** The reply of a script that hands out a job, with unparsable fields replaced by `{}`: BullMQ would throw, and fetch the same job again and again. */
 export function sanitized(answer: unknown): unknown {
   const [job] = Array.isArray(answer) ? (answer as unknown[]) : [];
   if (!Array.isArray(job)) return answer;

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../actors/ports/records.ts';
 
-/** What BullMQ takes for the end of a blocking read that was interrupted: it then takes no job. */
+/** The message by which BullMQ recognizes an interrupted blocking read: it then fetches no job. */
 const INTERRUPTED = 'Connection is closed.';
 
-/** The wait of one worker for jobs of its queue. A marker that comes while nobody waits is kept for the next wait. */
+/** The wait of one worker for jobs of its queue. A marker received between waits is kept for the next one. */
 export class MarkerWait {
   readonly queue: string;
-  /** Moves jobs of the queue whose locks ran out back to those that wait. */
+  /** Moves stalled jobs, i.e. those with expired locks, back to the waiting ones. */
   readonly recover: () => Promise<unknown>;
   #kept: number | null = null;
   #waiting: PromiseWithResolvers<number | null> | null = null;
@@ -39,7 +39,7 @@ export class MarkerWait {
   tell(score: number): void {
     if (this.#waiting === null) this.#kept = Math.min(score, this.#kept ?? score);
     this.#waiting?.resolve(score);
-    // What is told before the wait has gone on is for the next one: this one may have been told of a later job.
+    // A marker that arrives before the waiter resumes belongs to the next wait: this one may have been resolved with a later time.
     this.#waiting = null;
   }
 
@@ -49,22 +49,22 @@ export class MarkerWait {
 }
 
 export interface MarkerWatchOptions {
-  /** Blocked on by the watch alone; its commands wait for the server. */
+  /** Creates the connection that only the watch blocks on; its commands wait for the server. */
   readonly connect: () => Redis;
   readonly prefix: string;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** How often all queues are looked through for what no marker tells of, ms. */
+  /** How often all queues are checked for jobs without a marker, ms. */
   readonly intervalMs: number;
   readonly onTrouble: (message: string) => void;
 }
 
-/** Redis before 7.0.8 takes less than 2 ms for no limit at all. */
+/** Redis before 7.0.8 treats less than 2 ms as no timeout. */
 const SHORTEST_BLOCK_S = 0.01;
 
-/** After an error of the server, ms. */
+/** Pause after a server error, ms. */
 const RETRY_MS = 1_000;
 
-/** KEYS prefix. ARGV now, then the queues. Each queue that has jobs to take, or that runs some: its name, 1 or 0 for either. */
+/** KEYS prefix. ARGV now, then the queues. Returns for each queue with available or active jobs: its name, then 1 or 0 for either. */
 const LOOK = `
 local found = {}
 for i = 2, #ARGV do
@@ -82,14 +82,14 @@ end
 return found
 `;
 
-/** Tells the workers of all queues when there are jobs, from one connection: BullMQ would block on one for each.
+/** Notifies the workers of all queues of new jobs through one connection: BullMQ would block on one connection per worker.
  *
- *  BullMQ adds a marker to a queue that gets a job, and each marker reaches one process. All queues are looked through every `intervalMs`, for jobs whose
+ *  BullMQ adds a marker to a queue that gets a job, and each marker reaches one process. All queues are checked every `intervalMs` for jobs whose
  *  marker went to a process that has ended, and for stalled ones. */
 export class MarkerWatch {
   readonly #options: MarkerWatchOptions;
   readonly #waits = new Set<MarkerWait>();
-  /** The queues that the blocking read of now has asked for. */
+  /** The queues covered by the current blocking read. */
   #watched: ReadonlySet<string> = new Set();
   #redis: Redis | null = null;
   #isRunning = false;
@@ -109,7 +109,7 @@ export class MarkerWatch {
 
   #connect(): Redis {
     const redis = this.#options.connect();
-    // No worker hears of jobs while it is silent. That a read is repeated does no harm, unlike with what workers send.
+    // No worker is notified while it is silent. Unlike the commands of workers, this read can be repeated safely.
     redis.options.socketTimeout = 2 * this.#options.intervalMs;
     return redis;
   }
@@ -118,12 +118,12 @@ export class MarkerWatch {
     this.#waits.delete(wait);
   }
 
-  /** To be called when this process has added a job: the blocking read under way does not cover a queue that was opened after it began, so its worker is told here. */
+  /** Call it when this process has added a job: the current blocking read does not cover a queue opened after it began, so its worker is notified here. */
   added(queue: string): void {
     if (!this.#watched.has(queue)) this.#tell(queue, 0);
   }
 
-  /** The connection, to end it, once nothing waits any more. */
+  /** The connection, to close it once there are no more waits. */
   get connection(): Redis | null {
     return this.#redis;
   }
@@ -157,7 +157,7 @@ export class MarkerWatch {
   }
 
   #trouble(error: unknown): void {
-    // A connection that is ended while it waits says so, too.
+    // Closing the connection interrupts the read with an error, too.
     if (this.#waits.size > 0) this.#options.onTrouble(`waiting for jobs: ${error instanceof Error ? error.message : String(error)}`);
   }
 
@@ -171,7 +171,7 @@ export class MarkerWatch {
     const [key, , score] = popped;
     const queue = key.slice(head.length, -tail.length);
     this.#tell(queue, Number(score));
-    // The first key that has a marker is answered: a queue that always has one would hide those after it.
+    // Redis returns the first key that has a marker: rotate, so that a busy queue does not starve those after it.
     for (const wait of this.#of(queue)) {
       this.#waits.delete(wait);
       this.#waits.add(wait);

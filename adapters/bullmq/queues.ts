@@ -10,57 +10,57 @@ import { isForeign, REMOVE_FOREIGN, typeOf } from './foreign.ts';
 import { assertJobId, type JobData } from './job-data.ts';
 import { MarkerWatch } from './markers.ts';
 
-/** One connection for calls that fail fast: `call` throws `Unreachable` when there was no answer in time. */
+/** One connection for calls that fail fast: `call` throws `Unreachable` when there was no reply in time. */
 export interface CallLink {
   readonly redis: Redis;
   call<T>(what: string, run: () => Promise<T>): Promise<T>;
 }
 
 export interface BullQueuesOptions {
-  /** May be shared with others. Left open. */
+  /** May be shared. Not closed here. */
   readonly link: CallLink;
-  /** A new connection whose commands wait for the server (`maxRetriesPerRequest: null`). Asked for at the first `consume`: one to work, one to wait for jobs. */
+  /** A new connection whose commands wait for the server (`maxRetriesPerRequest: null`). Called at the first `consume`: one connection to work, one to wait for jobs. */
   readonly connectPatient: () => Redis;
-  /** In front of every key, in braces, so that all keys share one slot of a cluster. */
+  /** Prefix of every key, a hash tag, so that all keys share one cluster slot. */
   readonly prefix: string;
-  /** Without this key the records count as lost, and whoever leads asks for all jobs anew. Absent where nobody does. */
+  /** Without this key the records count as lost, and the leader adds all jobs again. Absent where there are no records. */
   readonly recordsKey?: string;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** How long a lock holds after its last renewal. Default 5000: a job of a killed process runs again about that much later. */
+  /** How long a lock holds after its last renewal, ms. Default 5000: a job of a killed process runs again after about that time. */
   readonly lockDurationMs?: number;
-  /** How often jobs without a lock are looked for. Default 2000. */
+  /** How often to look for jobs without a lock, ms. Default 2000. */
   readonly stalledIntervalMs?: number;
-  /** How many finished jobs of a queue are kept, for an hour at least while there are fewer. Default 20000. */
+  /** Maximum number of finished jobs kept per queue; below it, they are kept for at least an hour. Default 20000. */
   readonly keepCompleted?: number;
-  /** Told of trouble with Redis, as text for people; of the same trouble once a minute at most. */
+  /** Called for problems with Redis, with a human-readable text; at most once a minute for the same text. */
   readonly onTrouble?: (message: string) => void;
 }
 
-/** Durable queues over BullMQ. Connections: the link, and with consumers two more for them all. */
+/** Durable queues over BullMQ. Connections: the link, plus two more shared by all consumers. */
 export interface BullQueues extends Queues {
   /** The queue itself, for the job dashboard. */
   bull(name: string): Queue<JobData, null>;
-  /** What others have written under the keys of the queues lately. */
+  /** Foreign values recently found under the keys of the queues. */
   faults(): readonly StoreFault[];
 }
 
 const HOUR_S = 3_600;
 const WEEK_S = 7 * 24 * HOUR_S;
 
-/** After what others have written was looked for, ms: what cannot be removed is in the way again at once. */
+/** Minimum pause after a sweep for foreign values, ms: one that cannot be removed causes the next error immediately. */
 const SWEEP_EVERY_MS = 5_000;
 
-/** How many keys one call looks through. */
+/** Number of keys scanned per call. */
 const SCANNED_AT_ONCE = 1_000;
 
-/** Every queue has a key that ends so. */
+/** Suffix of a key that every queue has. */
 const META = ':meta';
 
 const SHOWN = 5;
 const shown = (keys: readonly string[]): string =>
   keys.slice(0, SHOWN).join(', ') + (keys.length > SHOWN ? ` and ${keys.length - SHOWN} more` : '');
 
-/** As a pattern that matches nothing else. */
+/** Escapes glob characters. */
 const literally = (text: string): string => text.replaceAll(/[\\*?[\]]/g, String.raw`\$&`);
 
 export const bullQueues = (options: BullQueuesOptions): BullQueues => {
@@ -89,7 +89,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
       }
     },
   };
-  /** BullMQ asks for the version once and is useless for ever when that fails; the record store has checked the server already. */
+  /** BullMQ queries the version once and stays unusable when that fails; the record store has already checked the server. */
   const shared = (redis: Redis): RedisConnection => {
     const connection = new RedisConnection(redis, { shared: true, blocking: false, skipVersionCheck: true });
     connection.on('error', (error: Error) => onTrouble(error.message));
@@ -124,7 +124,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
     jobId: id,
     delay: Math.ceil(delayMs),
     ...(priority === undefined ? {} : { priority }),
-    // A job is one try; only a run that died is repeated.
+    // A job has one attempt; only a run that died is repeated.
     attempts: 1,
     ...keep,
   });
@@ -142,11 +142,11 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
         connection: redis,
         prefix,
         concurrency,
-        // Those of others say nothing of it.
+        // Foreign jobs have no such options of their own.
         ...keep,
         lockDuration: lockDurationMs,
         stalledInterval: stalledIntervalMs,
-        // However often its processes died, the job is still owed an outcome: whoever runs it is told how often, and may give it up.
+        // A job needs an outcome however often its processes died: the runner receives the number of deaths, and may give it up.
         maxStalledCount: Number.MAX_SAFE_INTEGER,
         runRetryDelay: 1_000,
       },
@@ -163,7 +163,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
     };
   };
 
-  /** Undefined also for one that cannot be read: nobody can run it. */
+  /** Also undefined for an unreadable job, which cannot be run. */
   const jobIn = (name: string, id: string) =>
     bull(name)
       .getJob(id)
@@ -172,7 +172,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
         throw error;
       });
 
-  /** All keys behind the prefix that match, some at a time. */
+  /** All matching keys under the prefix, in batches. */
   async function* keysLike(pattern: string): AsyncGenerator<readonly string[]> {
     const match = `${literally(prefix)}:${pattern}`;
     for (let cursor: string | null = '0'; cursor !== null; ) {
@@ -183,7 +183,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
     }
   }
   const found = { at: Number.NEGATIVE_INFINITY, keys: [] as readonly string[], isSought: false };
-  /** Removes what has another type than BullMQ gives it: nobody's jobs are there any more, and none could be put there. */
+  /** Removes keys of another type than BullMQ's: they hold no jobs, and none can be added. */
   const sweep = async (): Promise<void> => {
     if (found.isSought) return;
     found.isSought = true;
@@ -240,7 +240,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
         link.call(`queue ${name}: look at ${id}`, async () => {
           const job = await jobIn(name, id);
           if (job === undefined || job.finishedOn !== undefined) return null;
-          // Of what is in no list nobody hears again.
+          // A job that is in no list never runs.
           const state = await job.getState();
           return state === 'unknown' ? null : { isRunning: state === 'active', starts: job.attemptsStarted };
         }),
@@ -263,7 +263,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
       return [...found].sort();
     },
     drop: async (name) => {
-      // Not by BullMQ, which would have to pause the queue for it, and leave it paused when it is interrupted.
+      // Not through BullMQ, which pauses the queue first, and leaves it paused when interrupted.
       for await (const keys of keysLike(`${literally(name)}:*`))
         if (keys.length > 0) await link.call(`queue ${name}: delete`, () => link.redis.unlink(...keys));
       await leave(name);
@@ -279,7 +279,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
 
 const REPEAT_AFTER_MS = 60_000;
 
-/** An outage brings the same message with every try to connect. */
+/** Suppresses repeated messages: an outage causes the same message with every connection attempt. */
 const sparing = (tell: (message: string) => void, clock: Pick<Clock, 'monotonic'>): ((message: string) => void) => {
   const toldAt = new Map<string, number>();
   return (message) => {

@@ -2,22 +2,22 @@ import type { Clock } from '../../actors/ports/records.ts';
 
 interface Run {
   readonly job: string;
-  /** Monotonic time at which the last successful renewal was sent. */
+  /** When the last successful renewal was sent, monotonic ms. */
   renewedAt: number;
 }
 
 export interface RunLocksOptions {
-  /** Resolves with the jobs whose lock the token does not hold any more. */
+  /** Resolves with the jobs whose lock the token no longer holds. */
   readonly extend: (jobs: string[], tokens: string[]) => Promise<readonly string[]>;
   readonly durationMs: number;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly onTrouble: (error: Error) => void;
 }
 
-/** The locks of the runs of one worker, renewed after a quarter of their time.
+/** The locks of the runs of one worker, renewed after a quarter of their duration.
  *
- *  BullMQ's own renewal goes by the wall clock, and stops while that is behind where it was. It begins with a run, which may be long after the fetch where Redis is slow; and
- *  it ends for all runs of a job as soon as one does, although the one that took over from another, whose lock ran out in an outage, needs it. */
+ *  BullMQ's own renewal uses the wall clock, and stops when that is set back. It starts with the run, which may be long after the fetch when Redis is slow; and
+ *  it ends for all runs of a job as soon as one ends, although a run that took over after the other's lock expired in an outage still needs it. */
 export class RunLocks {
   readonly #options: RunLocksOptions;
   /** By token. */
@@ -33,7 +33,7 @@ export class RunLocks {
     return this.#runs.size;
   }
 
-  /** `fetchedAt` is by the wall clock. */
+  /** `fetchedAt` is wall-clock time. */
   begin(token: string, job: string, fetchedAt: number): void {
     const { clock } = this.#options;
     this.#runs.set(token, { job, renewedAt: clock.monotonic() - Math.max(0, clock.now() - fetchedAt) });
@@ -48,7 +48,7 @@ export class RunLocks {
     return this.#runs.get(token)?.renewedAt ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Leaves them to run out. */
+  /** Lets the locks expire. */
   abandon(): void {
     this.#isOver = true;
   }
@@ -69,13 +69,13 @@ export class RunLocks {
     // Of two runs of a job only the later one may have its lock.
     const latest = new Map([...this.#runs].map(([token, { job }]) => [job, token]));
     if (latest.size === 0) return;
-    // The time of sending, not of the reply: a process that was stopped meanwhile would think its lock younger than it is.
+    // The time of sending, not of the reply: a process suspended in between would overestimate the remaining lock time.
     const sentAt = clock.monotonic();
     try {
       const lost = new Set(await extend([...latest.keys()], [...latest.values()]));
       for (const [job, token] of latest) {
         const run = this.#runs.get(token);
-        // It has ended meanwhile; BullMQ uses its token for the next one.
+        // The run has ended meanwhile; BullMQ reuses its token for the next one.
         if (run?.job !== job) continue;
         if (lost.has(job)) onTrouble(new Error(`the lock of job ${job} is lost`));
         else run.renewedAt = sentAt;

@@ -1,6 +1,6 @@
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** A duration as Go writes it (`1m30s`, `250ms`, `1.5h`), in ms. @throws Error that says what was expected */
+/** Parses a Go-style duration (`1m30s`, `250ms`, `1.5h`), in ms. @throws Error that says what was expected */
 export function parseDuration(text: string): number {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([whole]) => whole).join('') !== text) {

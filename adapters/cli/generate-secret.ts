@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 
-/** What `routedip-operator generate-secret` is asked for. */
+/** Options of `routedip-operator generate-secret`. */
 export interface GenerateSecret {
   readonly secret: string;
   readonly key: string;
@@ -15,7 +15,7 @@ Never changes a Secret that is there: one with another key only is an error. Wai
 
 Exit codes: 0 the Secret has the key, 1 it has not (the message says why), 2 wrong use.`;
 
-/** Adds `generate-secret` to the commands; `take` is called with what it is asked for. */
+/** Adds the command `generate-secret`; `take` is called with its options. */
 export function addGenerateSecret(program: Command, take: (asked: GenerateSecret) => void): void {
   program
     .command('generate-secret')

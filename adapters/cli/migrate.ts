@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 
-/** What `routedip-operator migrate gsm` is asked for. */
+/** Options of `routedip-operator migrate gsm`. */
 export interface MigrateGSM {
   /** Read instead of a cluster; `-` for the standard input. */
   readonly file?: string;
@@ -13,7 +13,7 @@ Writes nothing to the cluster. Look at what it prints, then: routedip-operator m
 
 Exit codes: 0 all were printed, 1 they cannot be read, 2 wrong use, 3 printed, but for what is said on the standard error.`;
 
-/** Adds `migrate gsm` to the commands; `take` is called with what it is asked for. */
+/** Adds the command `migrate gsm`; `take` is called with its options. */
 export function addMigrate(program: Command, take: (asked: MigrateGSM) => void): void {
   const migrate = program.command('migrate').description('Helps to leave VirtualIPs for Services of type LoadBalancer.').exitOverride();
   migrate

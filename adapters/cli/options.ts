@@ -5,28 +5,28 @@ import { parseDuration, parseDurations } from './duration.ts';
 export const CONTROLLERS = ['flipop', 'routedip', 'vip'] as const;
 type Controller = (typeof CONTROLLERS)[number];
 
-/** What the command line and the environment ask for. Durations in ms; absent ones keep their defaults. */
+/** Options from the command line and the environment. Durations in ms; absent options keep their defaults. */
 export interface Options {
   readonly kubeconfig?: string;
   readonly metricsBindAddr: string;
   readonly metricsAuth: 'none' | 'token-review';
   readonly debug: boolean;
-  /** Absent for all: each does what it can once its CRDs are served. */
+  /** Absent for all: each starts once its CRDs are served. */
   readonly controllers?: readonly Controller[];
-  /** How writes of IPs and VirtualIPs are judged. */
+  /** How writes of IPs and VirtualIPs are validated. */
   readonly admission: 'auto' | 'webhook' | 'policy' | 'off';
   readonly webhookBindAddr: string;
   readonly webhookService?: string;
   readonly webhookUrl?: string;
   readonly loadBalancerClass?: string;
   readonly loadBalancerClassOnly: boolean;
-  /** Of another allocator of IPGroups: nothing is done for Services while that one holds it. */
+  /** Lease of another IPGroup allocator: Services are not served while that one holds it. */
   readonly vipLease?: { readonly namespace: string; readonly name: string };
   readonly leaderElect: boolean;
   readonly namespace?: string;
   /** Nothing is changed at any provider, nor in the cluster. */
   readonly observe: boolean;
-  /** Where records and jobs are kept. */
+  /** Where records and jobs are stored. */
   readonly jobs: 'redis' | 'memory';
   readonly redisPrefix?: string;
   readonly dashboardBindAddr?: string;
@@ -55,7 +55,7 @@ export interface Options {
   readonly lockDuration?: number;
 }
 
-/** Where Redis is and how it is entered. Certificates and keys are files in PEM. */
+/** Address and credentials of Redis. Certificates and keys are PEM files. */
 interface RedisSettings {
   readonly url: string;
   readonly username: string | null;
@@ -67,7 +67,7 @@ interface RedisSettings {
   readonly keyFile: string | null;
 }
 
-/** Secrets come from the environment only: command lines can be read by every user of the machine. */
+/** Secrets come only from the environment: command lines are visible to every user of the machine. */
 export interface Environment {
   readonly redis: RedisSettings;
   readonly digitaloceanToken: string | null;
@@ -77,9 +77,9 @@ export interface Environment {
   readonly cloudflareUrl: string | null;
   readonly cloudflareUserAgent: string | null;
   readonly dashboardToken: string | null;
-  /** There is a collector for traces. */
+  /** A trace collector is configured. */
   readonly isTraced: boolean;
-  /** What is wrong with a value, and goes on all the same. */
+  /** Problems with values that do not prevent startup. */
   readonly warnings: readonly string[];
 }
 
@@ -113,8 +113,8 @@ export interface Parsed {
   readonly environment: Environment;
 }
 
-/** Reads `routedip-operator run …`, and what `addMore` adds. Null when there is nothing to run: another command was asked for, or it has printed the help, the
- *  version, or what is wrong, and set the exit code (0 or 2). */
+/** Parses `routedip-operator run …`, and the commands of `addMore`. Null when there is nothing to run: another command was given, or it has printed the help, the
+ *  version, or an error, and set the exit code (0 or 2). */
 export function parseCommandLine(
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -138,7 +138,7 @@ export function parseCommandLine(
     asked = options;
   });
   addMore(program);
-  // `run` is what almost everybody wants: its flags belong to the first answer.
+  // `run` is the usual command: its flags belong in the main help.
   program.addHelpText('after', () => `\n${run.helpInformation()}${FOOTER}`);
   try {
     program.parse(withoutValues(argv, known), { from: 'user' });
@@ -157,7 +157,7 @@ export function parseCommandLine(
   };
 }
 
-/** A flag that is about Redis alone; null for none. */
+/** A given flag that only applies to Redis; null for none. */
 const redisFlagIn = ({ redisPrefix, jobsWritable }: Options): string | null => {
   if (redisPrefix !== undefined) return '--redis-prefix';
   return jobsWritable ? '--jobs-writable' : null;
@@ -262,7 +262,7 @@ function flags(): Option[] {
   ].map(renamed);
 }
 
-/** Go programs, FLIPOP among them, take switches as `--debug=true` and `--debug=false` too. */
+/** Go programs such as FLIPOP also accept switches as `--debug=true` and `--debug=false`. */
 const withoutValues = (argv: readonly string[], known: readonly Option[]): string[] =>
   argv.flatMap((argument) => {
     const [, name, value] = /^(--[\w-]+)=(true|false)$/.exec(argument) ?? [];
@@ -270,7 +270,7 @@ const withoutValues = (argv: readonly string[], known: readonly Option[]): strin
     return value === 'true' && name !== undefined ? [name] : [];
   });
 
-/** Long flags as Kubernetes components name them, short names in the program. */
+/** Long flag names as in Kubernetes components, short names in the program. */
 function renamed(option: Option): Option {
   const attribute = {
     '--leader-elect-lease-duration': 'leaseDuration',
@@ -281,7 +281,7 @@ function renamed(option: Option): Option {
   return option;
 }
 
-/** As commander wants what reads a value: whatever it throws is wrong use. */
+/** An argument parser for commander: any error counts as wrong usage. */
 export const checked =
   <T>(parse: (text: string) => T) =>
   (text: string): T => {
@@ -322,7 +322,7 @@ function secretName(text: string): { readonly namespace?: string; readonly name:
   return { ...(namespace !== undefined && { namespace }), name };
 }
 
-/** A page with an origin of its own: that of `data:` and the like is "null", which every sandboxed frame has. */
+/** A page with an origin of its own: the origin of `data:` etc. is "null", as in every sandboxed frame. */
 function pageUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new Error(`"${text}" is no http or https URL`);
@@ -338,7 +338,7 @@ function positive(text: string): number {
   return value;
 }
 
-/** `warnings` are its own. */
+/** Reads the environment; `warnings` are passed through. */
 export const environmentOf = (env: NodeJS.ProcessEnv, warnings: readonly string[] = []): Environment => ({
   redis: {
     url: env.REDIS_URL?.trim() || 'redis://127.0.0.1:6379',
@@ -361,7 +361,7 @@ export const environmentOf = (env: NodeJS.ProcessEnv, warnings: readonly string[
   warnings,
 });
 
-/** The VIP allocator goes on with its default after a value that is no number, and so does an installation that takes its place. */
+/** The VIP allocator uses its default for a value that is not a number, so its replacement does too. */
 function reconciliation(text: string | undefined): { readonly interval: number | null; readonly warnings: readonly string[] } {
   if (!text) return { interval: null, warnings: [] };
   if (/^[1-9]\d{0,9}$/.test(text)) return { interval: Number(text), warnings: [] };
@@ -369,8 +369,8 @@ function reconciliation(text: string | undefined): { readonly interval: number |
   return { interval: null, warnings: [warning] };
 }
 
-/** Without what no header may bear. */
+/** Without characters that are invalid in a header. */
 const headerIn = (text: string | undefined): string | null => text?.replaceAll(/[^\x20-\x7e]/g, '').trim() || null;
 
-/** A Secret that was made from a file often ends in a line feed, which no header may bear. */
+/** A Secret created from a file often ends in a line feed, which is invalid in a header. */
 const tokenIn = (text: string | undefined): string | null => text?.trim() || null;

@@ -10,7 +10,7 @@ Without --write and --clean nothing is changed.
 Exit codes: 0 all is as the operator expects, 1 it could not ask, or was interrupted (the message says why), 2 wrong use,
 3 something differs, a scope is missing, a step failed, or something could not be taken back.`;
 
-/** Adds `probe` to the commands; `take` is called with what it is asked for. */
+/** Adds the command `probe`; `take` is called with its options. */
 export function addProbe(program: Command, take: (asked: ProbeOptions) => void): void {
   program
     .command('probe')

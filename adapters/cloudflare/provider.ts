@@ -13,8 +13,8 @@ export interface CloudflareProvider extends Provider {
 }
 
 /**
- * What the request budget of a token must be: the API allows 1200 requests in any five minutes, and five times 230 in the minutes of them leaves some to
- * others. DNS is all that is done here, so that nothing is kept back from it.
+ * The request budget of a token: the API allows 1200 requests in any five minutes; 230 a minute leave some for other clients. Only DNS is done here, so
+ * nothing is reserved from it.
  */
 export const cloudflareBudget = { perMinute: 230, perHour: 12_000, reserve: { dns: 0 } } as const;
 
@@ -29,7 +29,7 @@ export function createCloudflareProvider(options: CloudflareOptions): Cloudflare
       firewalls: false,
       ipv6: false,
       addressesPerNode: 0,
-      // No node has it: nodes are none of Cloudflare's.
+      // Matches no node: Cloudflare has no nodes.
       providerIDPrefix: 'cloudflare://',
     },
     ...unsupportedVerbs,

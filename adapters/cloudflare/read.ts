@@ -1,6 +1,6 @@
 import { text, unreadable } from '../http/read.ts';
 
-/** An identifier of the API, safe to stand in a path. */
+/** An identifier of the API, safe for use in a path. */
 export function identifier(value: unknown, what: string): string {
   const id = text(value, what);
   if (!isIdentifier(id)) throw unreadable(what);

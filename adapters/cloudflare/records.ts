@@ -9,10 +9,10 @@ import { createZones, type FoundZone } from './zones.ts';
 
 export type DNSVerbs = Pick<Provider, 'listDNSRecords' | 'createDNSRecord' | 'updateDNSRecord' | 'deleteDNSRecord'>;
 
-/** The API gives up to 5000; a page of these is half a megabyte. */
+/** The API allows up to 5000; a page of 1000 is half a megabyte. */
 const recordsPerPage = 1000;
 
-/** Record names are full here, and zones have ids. */
+/** Record names are fully qualified here, and zones have ids. */
 export function dnsVerbs(layer: RequestLayer): DNSVerbs {
   const zones = createZones();
   const inZone = <T>(zone: string, what: string, call: Call, run: (requests: Requests, found: FoundZone) => Promise<T>): Promise<T> =>
@@ -35,7 +35,7 @@ export function dnsVerbs(layer: RequestLayer): DNSVerbs {
       inZone(zone, `create DNS record ${titleOf(record, zone)}`, call, (requests, { id, name }) =>
         requests.write('POST', `/zones/${id}/dns_records`, requestOf(record, name)),
       ),
-    // PATCH keeps the comment and the tags that somebody gave the record.
+    // PATCH keeps comments and tags that users added to the record.
     updateDNSRecord: (zone, record, call) =>
       inZone(zone, `update DNS record ${titleOf(record, zone)}`, call, (requests, { id, name }) =>
         requests.write('PATCH', `/zones/${id}/dns_records/${recordId(record.id)}`, requestOf(record, name)),
@@ -64,7 +64,7 @@ const requestOf = ({ type, name, data, ttlSeconds }: Omit<DNSRecord, 'id'>, zone
   proxied: false,
 });
 
-/** @throws ProviderError Invalid for what can be no id */
+/** @throws ProviderError Invalid for an invalid id */
 function recordId(id: string): string {
   if (!isIdentifier(id)) throw new ProviderError('Invalid', `${id} is no id of a DNS record`);
   return id;
@@ -78,7 +78,7 @@ function observedRecord(record: Fields, zone: string): DNSRecord {
     id: identifier(record.id, 'record id'),
     type,
     name: name === zone ? '@' : name.endsWith(`.${zone}`) ? name.slice(0, -zone.length - 1) : name,
-    // Of an IPv6 address there are many spellings.
+    // An IPv6 address has many spellings.
     data: type === 'AAAA' ? (parseAddress(content) ?? content) : content,
     ttlSeconds: integer(record.ttl, 'record ttl'),
     proxied: record.proxied === true,

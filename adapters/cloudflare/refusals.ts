@@ -9,28 +9,28 @@ interface ApiError {
   readonly message: string;
 }
 
-/** What the API may do about the same thing under several statuses: there its codes decide. */
+/** Error codes that the API returns under several statuses: there the code decides. */
 const kindOfCode: ReadonlyMap<number, ErrorKind> = new Map([
-  // Of tokens: malformed headers (with the chain that says which), missing ones, an unknown token, one without the right.
+  // Tokens: malformed headers (the error chain says which), missing headers, an unknown token, a token without the permission.
   [6003, 'Unauthorized'],
   [6111, 'Unauthorized'],
   [9106, 'Unauthorized'],
   [9109, 'Unauthorized'],
   [10_000, 'Unauthorized'],
-  // Of identifiers that are not known.
+  // Unknown identifiers.
   [1001, 'NotFound'],
   [1049, 'NotFound'],
   [7000, 'NotFound'],
   [7003, 'NotFound'],
   [81_044, 'NotFound'],
-  // Of records that are in the way: a host with a CNAME, the same record once more.
+  // Conflicting records: a host with a CNAME, an identical record.
   [81_053, 'Conflict'],
   [81_054, 'Conflict'],
   [81_057, 'Conflict'],
   [81_058, 'Conflict'],
 ]);
 
-/** The error that an answer without success is. `write`: whether the request may have changed something. */
+/** The error for an unsuccessful response. `write`: whether the request may have changed something. */
 export function refusal(reply: Reply, data: unknown, what: string, write: boolean): ProviderError {
   const { status } = reply;
   const errors = errorsOf(data);
@@ -44,12 +44,12 @@ export function refusal(reply: Reply, data: unknown, what: string, write: boolea
   return new ProviderError(kindOf(status, errors), `${what}: ${status} ${reason.slice(0, 300)}`, more);
 }
 
-/** Nothing is known of the effect when the answer is not from the API itself, or says success and failure at once. */
+/** The effect is unknown when the response is not from the API itself, or reports both success and failure. */
 const isUnclear = (status: number): boolean => status >= 500 || status < 400;
 
 function kindOf(status: number, errors: readonly ApiError[]): ErrorKind {
   if (status === 429) return 'RateLimited';
-  // What refuses without an error of the API is a proxy on the way: its 404 says nothing of a zone.
+  // A refusal without an API error comes from a proxy: its 404 says nothing about a zone.
   if (status >= 500 || errors.length === 0) return 'Unavailable';
   const byCode = errors.map(({ code }) => kindOfCode.get(code)).find((kind) => kind !== undefined);
   return byCode ?? KIND_OF_STATUS[status] ?? (status < 400 ? 'Unavailable' : 'Invalid');
@@ -68,16 +68,16 @@ function chainOf(value: unknown): ApiError[] {
   return [error, ...(Array.isArray(chain) ? chain.flatMap(chainOf) : [])];
 }
 
-/** A token that asked too much is blocked for five minutes: asking once a minute when none is named costs little. */
+/** A token over its limit is blocked for five minutes: one request a minute is cheap when no wait is named. */
 const unnamedWaitMs = 60_000;
 
-/** How long the API asks to wait: `Retry-After`, on a 429 else the end of the window. */
+/** How long the API asks to wait, ms: `Retry-After`, otherwise on a 429 until the end of the window. */
 export function waitMs(reply: Reply): number | undefined {
   const named = retryAfterMs(reply);
   return named === undefined && reply.status === 429 ? (windowOf(reply)?.endsInMs ?? unnamedWaitMs) : named;
 }
 
-/** What the header `Ratelimit: "default";r=50;t=30` says: requests that are left, and when the window ends. */
+/** Parses the header `Ratelimit: "default";r=50;t=30`: remaining requests, and when the window ends. */
 export function windowOf({ headers }: Reply): { readonly remaining: number; readonly endsInMs: number } | undefined {
   const said = String(headers.ratelimit ?? '');
   const remaining = /;\s*r=(\d+)/.exec(said)?.[1];

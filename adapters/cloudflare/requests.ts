@@ -14,13 +14,13 @@ interface Wanted {
   readonly body?: string;
 }
 
-/** Requests of one verb: each is paid for, fenced when it writes, and ends with what the envelope bears or with a ProviderError. */
+/** Requests of one verb: each is paid for, fenced when it writes, and ends with the content of the envelope or with a ProviderError. */
 export interface Requests {
   readonly get: (path: string) => Promise<unknown>;
   readonly write: (method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<void>;
-  /** An answer that is no envelope. */
+  /** A response without an envelope. */
   readonly text: (path: string) => Promise<string>;
-  /** Every item of a list by its id, or an error: never part of it. */
+  /** Every item of a list, distinct by id, or an error: never a partial list. */
   readonly listAll: (path: string, perPage: number, query?: Readonly<Record<string, string>>) => Promise<readonly Fields[]>;
 }
 
@@ -63,7 +63,7 @@ function requestsOf(options: RequestLayerOptions, wire: Wire, verb: Verb, baseUR
   };
 }
 
-/** Pays the budget, asks the fence, sends, and hands on what came back: the only place where requests leave. */
+/** Pays from the budget, checks the fence, sends, and returns the reply: the only place that sends requests. */
 async function send(options: RequestLayerOptions, wire: Wire, verb: Verb, wanted: Wanted): Promise<Reply> {
   await pay(options.budget, verb);
   if (isWrite(wanted.method)) await verb.call.fence?.read();
@@ -74,7 +74,7 @@ async function send(options: RequestLayerOptions, wire: Wire, verb: Verb, wanted
   return reply;
 }
 
-/** The limit is the user's, and others use it up too: when nothing is left nobody sends before the window ends. */
+/** The limit is per user and shared with other clients: when it is used up, nothing is sent until the window ends. */
 async function heed(options: RequestLayerOptions, reply: Reply): Promise<void> {
   const window = windowOf(reply);
   const closedMs = reply.status === 429 ? waitMs(reply) : window?.remaining === 0 ? window.endsInMs : undefined;
@@ -84,7 +84,7 @@ async function heed(options: RequestLayerOptions, reply: Reply): Promise<void> {
 /** A redirect is not followed: the token is for this host. */
 const isGranted = ({ status }: Reply): boolean => status >= 200 && status < 300;
 
-/** The envelope of an answer that says success. @throws ProviderError for any other */
+/** The envelope of a successful response. @throws ProviderError for any other */
 function succeeded(reply: Reply, verb: Verb, method: Wanted['method']): Fields {
   const write = isWrite(method);
   const data = parsed(reply.text);
@@ -95,7 +95,7 @@ function succeeded(reply: Reply, verb: Verb, method: Wanted['method']): Fields {
   return data;
 }
 
-/** Pages are compared with the total they name: a list that came back cut, or changed while it was read, is an error. */
+/** Pages are checked against their total: a list that is truncated, or changed while it was read, is an error. */
 async function listAll(
   envelope: (path: string) => Promise<Fields>,
   path: string,
@@ -111,7 +111,7 @@ async function listAll(
     const total = totalIn(info.total_count);
     for (const item of found) all.set(identifier(item.id, 'id'), item);
     if (all.size === total) return [...all.values()];
-    // The API may give smaller pages than it was asked for.
+    // The API may return smaller pages than requested.
     if (found.length < integer(info.per_page, 'page size') || found.length === 0 || all.size > total) {
       throw new ProviderError('Unavailable', `list ${path}: ${all.size} of ${total} were shown`);
     }

@@ -8,11 +8,11 @@ export interface FoundZone {
   readonly name: string;
 }
 
-/** Zones by what users call them, remembered: ids and names of a zone never change. */
+/** Zones by name or id, cached: id and name of a zone never change. */
 export interface Zones {
-  /** @throws ProviderError NotFound; Invalid when the name alone does not tell which */
+  /** @throws ProviderError NotFound; Invalid when the name is ambiguous */
   find(requests: Requests, zone: string): Promise<FoundZone>;
-  /** The zone turned out to be gone: another one may have its name by now. */
+  /** The zone is gone: another one may have its name now. */
   forget(zone: string): void;
 }
 
@@ -33,7 +33,7 @@ export function createZones(): Zones {
 
 const canonical = (zone: string): string => zone.replace(/\.$/, '').toLowerCase();
 
-/** The same name may stand in several accounts; at most one of them answers for it. */
+/** The same name may exist in several accounts; at most one of these zones is active. */
 async function byName(requests: Requests, name: string): Promise<FoundZone> {
   const listed = await requests.listAll('/zones', largestPage, { name });
   const named = listed.filter((zone) => zone.name === name);
@@ -45,7 +45,7 @@ async function byName(requests: Requests, name: string): Promise<FoundZone> {
   return { id: identifier(first.id, 'zone id'), name };
 }
 
-/** A token for DNS alone may not read the zone; the export of its records, which it may read, tells the name too. */
+/** A DNS-only token may not read the zone, but the export of its records, which contains the name. */
 async function byId(requests: Requests, id: string): Promise<FoundZone> {
   try {
     const found = await requests.get(`/zones/${id}`);

@@ -9,7 +9,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** The layout engine comes as it is from its package; nothing is fetched from elsewhere. */
+/** The layout engine is served unchanged from its package; nothing is fetched from elsewhere. */
 const FROM_PACKAGES: Readonly<Record<string, string>> = {
   '/vendor/elk-api.js': 'elkjs/lib/elk-api.js',
   '/vendor/elk-worker.js': 'elkjs/lib/elk-worker.min.js',
@@ -17,7 +17,7 @@ const FROM_PACKAGES: Readonly<Record<string, string>> = {
 
 const PAGE_FILE = /^\/([a-z-]+\.(?:html|css|js|svg))$/;
 
-/** Headers of every answer: the page loads nothing from elsewhere, runs no inline script and is framed by nobody. */
+/** Headers of every response: the page loads nothing from elsewhere, runs no inline script and cannot be framed. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -27,7 +27,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-/** Answers with the file of the page behind `path`, or false when there is none. Read from disk each time: it costs no memory while nobody looks. */
+/** Serves the page's file for `path`; false when there is none. Read from disk each time, so that it costs no memory while unused. */
 export async function serveAsset(path: string, pageFolder: URL, response: ServerResponse, headers = SECURITY_HEADERS): Promise<boolean> {
   const url = assetUrl(path === '/' ? '/index.html' : path, pageFolder);
   const body = url && (await readFile(fileURLToPath(url)).catch(() => null));

@@ -1,4 +1,4 @@
-/** A chart as data that a page can draw. Survives JSON. */
+/** A chart as JSON data that a page can draw. */
 export interface ChartDefinition {
   /** The name under which records refer to it, e.g. `ip`. */
   readonly name: string;
@@ -6,7 +6,7 @@ export interface ChartDefinition {
 }
 
 export interface ChartState {
-  /** Unique in the chart: the path from the root with dots, e.g. `ip.Unassigned.Finding`. */
+  /** Unique in the chart: the dotted path from the root, e.g. `ip.Unassigned.Finding`. */
   readonly id: string;
   readonly key: string;
   readonly type: 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
@@ -22,19 +22,19 @@ export interface ChartState {
 
 export interface ChartTransition {
   readonly kind: 'event' | 'always' | 'after' | 'done' | 'error';
-  /** The event as records and the journal name it, e.g. `xstate.done.actor.find`; empty for `always`. */
+  /** The event type as in records and the journal, e.g. `xstate.done.actor.find`; empty for `always`. */
   readonly event: string;
-  /** For people: the event, the name of the delay, or what ended. */
+  /** Human-readable: the event, the name of the delay, or what ended. */
   readonly label: string;
   readonly guard: string | null;
   readonly actions: readonly string[];
-  /** State ids; empty when no state is left. */
+  /** State ids; empty when no state is exited. */
   readonly targets: readonly string[];
-  /** The source is left and entered again although the target lies in it. */
+  /** The source is exited and re-entered although the target is inside it. */
   readonly reenter: boolean;
 }
 
-/** As much of an XState machine as is read here. */
+/** The part of an XState machine that is read here. */
 export interface MachineLike {
   readonly root: StateNodeLike;
 }
@@ -61,7 +61,7 @@ interface TransitionLike {
   readonly reenter: boolean;
 }
 
-/** What an unnamed guard or action is called: the chart style asks for names, so it should stand out. */
+/** Label of an unnamed guard or action: the chart style requires names, so it should stand out. */
 const UNNAMED = '(unnamed)';
 
 /** The chart behind `machine`, in the order of its definition. */
@@ -114,7 +114,7 @@ function delayName(delay: unknown): string {
   return typeof delay === 'string' ? delay : UNNAMED;
 }
 
-/** XState puts its own actions for timers among the entry and exit actions: those are shown as `after`. */
+/** Excludes XState's own timer actions among the entry and exit actions: those are shown as `after`. */
 const actionNames = (actions: readonly unknown[]): readonly string[] =>
   actions.map(nameOf).filter((name) => !name.startsWith('xstate.raise') && !name.startsWith('xstate.cancel'));
 

@@ -3,13 +3,13 @@ import type { Observer } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports/records.ts';
 import { type Row, rowOf, statePath } from './rows.ts';
 
-/** Who decides, as far as this replica knows. */
+/** The leadership, as far as this replica knows. */
 export interface LeadershipView {
   readonly leading: boolean;
   readonly term: number;
-  /** Who leads instead; null when nobody is known. */
+  /** The other process that leads; null when unknown. */
   readonly leader: string | null;
-  /** The command that opens the leader's page instead; null when none is known. */
+  /** The command that opens the leader's page; null when unknown. */
   readonly reach: string | null;
   /** It only observes; absent for false. */
   readonly observes?: true;
@@ -18,20 +18,20 @@ export interface LeadershipView {
 export interface FeedOptions {
   /** The records that this process runs; empty while it does not lead. */
   readonly records: () => readonly { readonly actor: string; readonly record: ActorRecord }[];
-  /** When each of these actors changed its state last, as far as somebody knows: what this process did not see itself is asked for. */
+  /** When each of these actors last changed its state, as far as known; used for changes that this process did not see itself. */
   readonly lastChanges: (actors: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   readonly leadership: () => LeadershipView;
   /** Wall clock, ms since the epoch. */
   readonly now: () => number;
-  /** Takes secrets out of what is answered. */
+  /** Redacts secrets in responses. */
   readonly hide: (text: string) => string;
 }
 
-/** Rows of all actors, and a stream of what changes in them. */
+/** Rows of all actors, and a stream of their changes. */
 export interface Feed {
   readonly observer: Required<Pick<Observer, 'turnSaved' | 'reset'>>;
   rows(): readonly Row[];
-  /** Finds out since when the states hold that this process has taken over. Never throws: what cannot be had now is asked for the next time. */
+  /** Looks up when the states taken over by this process were entered. Never throws: a failed lookup is repeated next time. */
   recall(): Promise<void>;
   since(actor: string): number | null;
   /** Starts a stream of server-sent events on `response`, everything first. */
@@ -39,16 +39,16 @@ export interface Feed {
   close(): void;
 }
 
-/** Changes are gathered for so long before they are sent, ms: a failover of a hundred addresses is one message. */
+/** How long changes are collected before they are sent, ms: a failover of a hundred addresses is one message. */
 const GATHER_MS = 100;
 const HEARTBEAT_MS = 5_000;
-/** A page that does not read any more is cut off once so much is waiting for it, bytes. It comes back by itself. */
+/** A page that stops reading is disconnected at this much buffered data, bytes. It reconnects by itself. */
 const MOST_BUFFERED = 4_000_000;
 
 /** A feed without clients costs one map entry per state change and no timer. */
 export function createFeed({ records, lastChanges, leadership, now, hide }: FeedOptions): Feed {
   let enteredAt = new Map<string, number>();
-  /** Actors that were asked for in `lastChanges`. */
+  /** Actors already looked up in `lastChanges`. */
   let recalled = new Set<string>();
   /** The leadership under which everything was last sent. */
   let sentUnder = '';
@@ -117,7 +117,7 @@ export function createFeed({ records, lastChanges, leadership, now, hide }: Feed
       gone: touched.filter((actor) => !present.has(actor)),
     });
   };
-  /** Who leads, and for pages that saw another one lead, everything again. */
+  /** Sends the leadership; after a change of leadership everything again. */
   const beat = (): void => {
     if (sentUnder === reign()) sendAll('heartbeat', head());
     else sendEverything();

@@ -1,37 +1,37 @@
 import type { ActorRecord } from '../../actors/ports/records.ts';
 import { type Fields, fieldsOf } from '../../machines/model/types.ts';
 
-/** One actor as the table shows it. */
+/** One actor as a row of the table. */
 export interface Row {
   readonly actor: string;
   readonly chart: string;
-  /** What it is about: the address, the pool, the firewall. */
+  /** Its subject: the address, the pool, the firewall. */
   readonly name: string;
-  /** `namespace/name` of the pool or the RoutedIP, empty outside of one. */
+  /** `namespace/name` of its pool or RoutedIP, empty without one. */
   readonly pool: string;
   /** Whether that is a RoutedIP. */
   readonly isRouted: boolean;
-  /** `Unassigned.Waiting`; parallel regions in order with `|` between. */
+  /** `Unassigned.Waiting`; parallel regions sorted and separated by `|`. */
   readonly state: string;
-  /** Name of the node that was granted, else of the one that is confirmed. Of a RoutedIP where its address is, of a firewall all nodes that are claimed, of a
-   *  Service the addresses that it lists. */
+  /** Name of the granted node, else of the confirmed one. For a RoutedIP the nodes of its address, for a firewall all claimed nodes, for a
+   *  Service its published addresses. */
   readonly node: string;
-  /** Ports that are wanted there, `tcp/80 tcp/443`; empty where no firewall is touched. */
+  /** Ports wanted there, `tcp/80 tcp/443`; empty where no firewall is managed. */
   readonly ports: string;
-  /** When the state was entered, ms since the epoch; null when that was longer ago than anybody knows. */
+  /** When the state was entered, ms since the epoch; null when unknown. */
   readonly since: number | null;
   readonly waiting: readonly { readonly id: string; readonly commandId: string; readonly dueAt: number | null }[];
-  /** What went wrong last: a kind of error, empty when all is well. */
+  /** The kind of the last error, empty when all is well. */
   readonly reason: string;
   readonly message: string;
-  /** Somebody has the operator decide nothing for it: of a pool or a RoutedIP; false for all others, also for their addresses. */
+  /** Paused by a user, for a pool or a RoutedIP; false for all others, including their addresses. */
   readonly paused: boolean;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly attempts: number;
   readonly version: number;
 }
 
-/** What a record shows of its actor. Reads contexts by the names that charts use and leaves empty what a chart does not have. */
+/** The row of an actor's record. Reads contexts by the field names of the charts; fields that a chart does not have are left empty. */
 export function rowOf(actor: string, record: ActorRecord, since: number | null): Row {
   const context = fieldsOf(record.snapshot.context);
   const failure = failureOf(context);
@@ -88,17 +88,17 @@ const sorted = (texts: readonly string[]): readonly string[] =>
   [...new Set(texts)].filter((text) => text !== '').sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 
 function failureOf(context: Fields): { readonly reason: string; readonly message: string } {
-  // Of an address or a zone; of a pool's creation; of a record set.
+  // Failures of an address or a zone; of a pool's creation; of a record set.
   for (const failure of [context.failure, fieldsOf(context.acquiring).failure, fieldsOf(context.outcome).failure].map(fieldsOf)) {
     if (textOf(failure.kind) !== '') return { reason: textOf(failure.kind), message: textOf(failure.message) };
   }
-  // Of a Service that does not have what it asks for.
+  // A Service whose request is refused.
   const refusal = fieldsOf(context.refusal);
   if (textOf(refusal.reason) !== '') return { reason: textOf(refusal.reason), message: textOf(refusal.message) };
   const { reason, policyError, trouble } = fieldsOf(context.exposed);
   const error = textOf(context.error);
   if (error !== '') return { reason: textOf(reason) || 'Invalid', message: error };
-  // Of a RoutedIP: its class, which goes on as it was, and its Service.
+  // A RoutedIP: its class, whose last valid policy stays in use, and its Service.
   if (textOf(policyError) !== '') return { reason: 'Invalid', message: textOf(policyError) };
   return { reason: textOf(fieldsOf(trouble).reason), message: textOf(fieldsOf(trouble).message) };
 }

@@ -11,24 +11,24 @@ import { rowOf } from './rows.ts';
 interface DashboardOptions extends FeedOptions {
   /** Loopback unless `access` asks for a token. */
   readonly bind: { readonly host?: string; readonly port: number };
-  /** Decides about each request; answers itself and returns false when it refuses. */
+  /** Decides about each request; sends the response itself and returns false when it refuses. */
   readonly access: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** The folder with index.html, ending in a slash. */
   readonly pageFolder: URL;
-  /** Machines by the chart name that records bear. */
+  /** Machines by the chart name used in records. */
   readonly machines: Readonly<Record<string, MachineLike>>;
-  /** What the accounts hold; null while that is not known. */
+  /** The inventory of the accounts; null while unknown. */
   readonly inventory: () => object | null;
   /** The newest transitions of an actor, newest first. */
   readonly journal: (actor: string, limit: number) => Promise<readonly JournalEntry[]>;
   /** Other pages by the text of the link, e.g. `{ Jobs: 'http://127.0.0.1:8081/jobs' }`. */
   readonly links: Readonly<Record<string, string>>;
-  /** What there is to be said of this operator beside the links; nothing, when absent. */
+  /** Notes about this operator, shown beside the links; absent for none. */
   readonly notes?: readonly string[];
-  /** Other pages that this server answers for, by the first part of their path, e.g. `/jobs`. */
+  /** Other pages of this server, by the first segment of their path, e.g. `/jobs`. */
   readonly mounts?: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>>;
   readonly version: string;
-  /** What an operator that only observes holds back; absent when it does not. */
+  /** The changes withheld by an operator that only observes; absent when it does not. */
   readonly changes?: () => readonly Difference[];
 }
 
@@ -41,7 +41,7 @@ export interface Dashboard {
 const JOURNAL_LIMIT = 50;
 
 /** Serves the pages and their JSON: /api/about, /api/inventory, /api/actors, /api/actor?id=, /api/charts/<name>, /api/journal?actor=, /api/plan, /api/stream, /healthz.
- *  Reads only; nothing here changes anything. @throws Error that names the address when it cannot be listened on */
+ *  Read-only. @throws Error that names the address when it cannot be listened on */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const feed = createFeed(options);
   const { url, close } = await listen({

@@ -28,12 +28,12 @@ export type AddressVerbs = Pick<
 export function floatingIPCalls(layer: RequestLayer): AddressCalls {
   const { floatingIPs, floatingIPActions } = layer.services;
   return {
-    // The library reads the first page only.
+    // The library reads only the first page.
     list: () => layer.listAll('/floating_ips', 'floating_ips', observedAddress),
     get: (ip) => floatingIPs.getExistingFloatingIP(ip),
     create: (region) => floatingIPs.createFloatingIPForRegion(region),
     delete: (ip) => floatingIPs.deleteFloatingIP(ip),
-    // The library types the id as a string and sends what it is given; the API wants an integer.
+    // The library types the id as a string and sends it unchanged; the API expects an integer.
     assign: (ip, dropletId) => floatingIPActions.assignFloatingIPToDroplet(ip, dropletId as unknown as string),
     unassign: (ip) => floatingIPActions.unassignFloatingIP(ip),
     action: (ip, id) => floatingIPActions.getExistingFloatingIPAction(ip, id),
@@ -84,14 +84,14 @@ export function addressVerbs(layer: RequestLayer, api: AddressAPI, droplets: Sig
   };
 }
 
-/** What the API says of this one and of no other. */
+/** The API's state of exactly this address. */
 async function found(calls: Calls, address: Address): Promise<ObservedAddress> {
   const observed = observedAddress(await calls.get(address));
   if (observed.address !== address) throw unreadable('address');
   return observed;
 }
 
-/** @throws what it was not found by, for an address of no prefix of the account */
+/** @throws the original error for an address outside the account's prefixes */
 async function orOfPrefix(layer: RequestLayer, address: Address, error: unknown): Promise<ObservedAddress> {
   const isMissing = error instanceof ProviderError && error.kind === 'NotFound' && familyOf(address) === 4;
   const observed = isMissing ? await unassignedOfPrefix(layer, address) : null;
@@ -99,13 +99,13 @@ async function orOfPrefix(layer: RequestLayer, address: Address, error: unknown)
   return observed;
 }
 
-/** Where none of them is on a Droplet the token may be one that is not shown any. @throws ProviderError Unauthorized */
+/** Where none of them is on a Droplet, the token may lack the scope to see Droplets. @throws ProviderError Unauthorized */
 async function seen(observed: readonly ObservedAddress[], droplets: Sight): Promise<void> {
   if (observed.some(({ providerID }) => providerID !== null)) droplets.shown();
   else if (observed.length > 0) await droplets.require();
 }
 
-/** Null for what is not there. */
+/** Null for what does not exist. */
 async function orNull(read: Promise<unknown>): Promise<unknown> {
   try {
     return await read;
@@ -115,13 +115,13 @@ async function orNull(read: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** @throws what is no list that was cut short */
+/** @throws any other error than a CutList */
 function cutShort(error: unknown): { readonly items: readonly ObservedAddress[]; readonly cut: Error } {
   if (error instanceof CutList) return { items: error.shown as readonly ObservedAddress[], cut: error };
   throw error;
 }
 
-/** The creation took effect: an answer that cannot be read leaves open which address it made. */
+/** The creation took effect: with an unreadable response it is in doubt which address was created. */
 function createdAddress(body: unknown): Address {
   try {
     return observedAddress(body).address;
@@ -135,7 +135,7 @@ function stateOf(action: unknown): 'running' | 'completed' | 'errored' | 'unknow
   return STATE_OF_ACTION.get(observedAction(action).status) ?? 'unknown';
 }
 
-/** The description has `in-progress`, `completed` and `errored`; the others were seen. */
+/** The API description has `in-progress`, `completed` and `errored`; the others have been observed. */
 export const STATE_OF_ACTION: ReadonlyMap<string, 'running' | 'completed' | 'errored'> = new Map([
   ['new', 'running'],
   ['pending', 'running'],
@@ -156,10 +156,10 @@ async function assign(layer: RequestLayer, calls: Calls, address: Address, provi
   }
 }
 
-/** Of a move from one Droplet to another that hung a 500 was seen, again and again (terraform-provider-digitalocean pull request 1277). */
+/** A hung move between Droplets has been seen to return 500 repeatedly (terraform-provider-digitalocean pull request 1277). */
 const isHungMove = (error: unknown): boolean => error instanceof ApiRefusal && error.status === 500;
 
-/** A reserved IPv6 address that is on another Droplet is taken off it: from nowhere it can be assigned. True when that was begun. */
+/** Unassigns a reserved IPv6 address from another Droplet first: it can be assigned once it is unassigned. True when that was started. */
 async function takeOffFirst(calls: Calls, address: Address, to: ProviderID): Promise<boolean> {
   const { providerID, locked } = await found(calls, address);
   if (providerID === null || providerID === to || locked) return false;
@@ -167,12 +167,12 @@ async function takeOffFirst(calls: Calls, address: Address, to: ProviderID): Pro
   return true;
 }
 
-/** The state of the address or of the droplet stands against it. The description promises 422; of reserved IPv6 addresses 400 was seen
+/** Refused because of the state of the address or of the droplet. The API description has 422; for reserved IPv6 addresses 400 has been seen
  *  (terraform-provider-digitalocean pull request 1277). */
 const isStateRefusal = (error: unknown): error is ApiRefusal =>
   error instanceof ApiRefusal && (error.status === 422 || error.status === 400) && error.kind === 'Invalid';
 
-/** The call was accepted; without a readable id only the address itself tells how it goes on. */
+/** The call was accepted; without a readable id only the address itself shows the progress. */
 function actionRef(action: unknown): string | null {
   try {
     return observedAction(action).id;
@@ -189,8 +189,8 @@ interface Refused {
 }
 
 /**
- * A 422 on assign has several causes whose texts are not documented, so the state decides: the address is there already
- * (success, also when only the droplet shows it), it is locked, the droplet can hold none or holds another one, or neither.
+ * A 422 on assign has several causes with undocumented messages, so the state decides: the address is already assigned there
+ * (success, also when only the droplet shows it), it is locked, the droplet can hold none or holds another one, or none of these.
  */
 async function whyRefused(layer: RequestLayer, calls: Calls, refused: Refused): Promise<null> {
   const { address, providerID, dropletId, error } = refused;
@@ -198,7 +198,7 @@ async function whyRefused(layer: RequestLayer, calls: Calls, refused: Refused): 
   if (seen.providerID === providerID) return null;
   if (seen.locked) throw new ProviderError('InProgress', error.message);
   const droplet = observedDroplet(await layer.services.droplets.getExistingDroplet(dropletId));
-  // Reads of the address may be behind: what the droplet itself shows is no other address that is in the way, and no reason to go to another node.
+  // Reads of the address may be stale: an address that the droplet itself shows is not another one in the way, and no reason to choose another node.
   if (droplet.publicAddresses.includes(address)) return null;
   if (droplet.region !== seen.region) {
     throw new ProviderError('Invalid', `${error.message} (the address is in ${seen.region}, the droplet in ${droplet.region})`);
@@ -214,7 +214,7 @@ async function whyRefused(layer: RequestLayer, calls: Calls, refused: Refused): 
 const whyNotIPv4 = ({ publicAddresses }: ObservedDroplet, { reason }: ApiRefusal): string | null =>
   publicAddresses.length > 1 || /already has/i.test(reason) ? '' : null;
 
-/** Another droplet may do in both cases, hence NodeInUse. What a droplet shows of its IPv6 addresses does not tell which are reserved; the list does. */
+/** Another droplet may work in both cases, hence NodeInUse. A droplet does not show which of its IPv6 addresses are reserved; the list does. */
 async function whyNotIPv6(calls: Calls, droplet: ObservedDroplet, { address, providerID, error }: Refused): Promise<string | null> {
   if (!droplet.ipv6) return ' (IPv6 is not enabled on the droplet)';
   const other = (await calls.list()).find((each) => each.providerID === providerID && each.address !== address);

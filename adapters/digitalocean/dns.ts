@@ -7,7 +7,7 @@ import type { RequestLayer } from './gaps.ts';
 
 type DNSVerbs = Pick<Provider, 'listDNSRecords' | 'createDNSRecord' | 'updateDNSRecord' | 'deleteDNSRecord'>;
 
-/** What a record without a TTL of its own has. */
+/** TTL of a record without one of its own. */
 const defaultTtlSeconds = 1800;
 
 /** Zones have no ids here, and record names are kept relative to the zone. */
@@ -17,7 +17,7 @@ export function dnsVerbs({ verb, services, listAll }: RequestLayer): DNSVerbs {
     listDNSRecords: (zone, call) =>
       verb(`list the DNS records of ${zone}`, call, async () => {
         const name = zoneName(zone);
-        // The library lists the first page only.
+        // The library lists only the first page.
         return { name, records: await listAll(`/domains/${name}/records`, 'domain_records', observedRecord) };
       }),
     createDNSRecord: (zone, record, call) =>
@@ -41,7 +41,7 @@ type RecordRequest = Parameters<RequestLayer['services']['domainRecords']['creat
 const requestOf = ({ type, name, data, ttlSeconds }: Omit<DNSRecord, 'id'>): RecordRequest =>
   ({ type, name, data, ttl: ttlSeconds }) as RecordRequest;
 
-/** As it stands in paths. @throws ProviderError Invalid for what can be no name of a zone */
+/** The name as used in paths. @throws ProviderError Invalid for an invalid zone name */
 function zoneName(zone: string): string {
   const name = zone.replace(/\.$/, '').toLowerCase();
   if (!/^[\w-]+(\.[\w-]+)*$/.test(name)) throw new ProviderError('Invalid', `${zone} is no name of a zone`);
@@ -61,7 +61,7 @@ function observedRecord(value: unknown): DNSRecord {
     id: String(integer(found.id, 'record id')),
     type,
     name: text(found.name, 'record name').toLowerCase(),
-    // Of an IPv6 address there are many spellings.
+    // An IPv6 address has many spellings.
     data: type === 'AAAA' ? (parseAddress(data) ?? data) : data,
     ttlSeconds: integer(found.ttl ?? defaultTtlSeconds, 'record ttl'),
     proxied: false,

@@ -3,15 +3,15 @@ import type { Port } from '../../machines/model/types.ts';
 
 /** docs.digitalocean.com/products/networking/firewalls/details/limits: inbound and outbound rules together. */
 const MAX_RULES = 50;
-/** By id; droplets that are in by a tag do not count. Same page. */
+/** Droplets by id; those included by a tag do not count. Same page. */
 const MAX_DROPLETS = 10;
 /** Sources of one rule. Same page. */
 const MAX_SOURCES = 1000;
 
-/** Inbound rules that a firewall with so many rules takes still. */
+/** How many more inbound rules a firewall with `present` rules accepts. */
 export const freeRulesBeside = (present: number): number => Math.max(0, MAX_RULES - present);
 
-/** Nothing is removed to make room: a person has to. @throws ProviderError Invalid */
+/** Nothing is removed to make room: a user must do that. @throws ProviderError Invalid */
 export function refuseRulesBeyond(firewall: string, present: number, added: readonly Port[]): void {
   const wide = added.find(({ sources }) => (sources?.length ?? 0) > MAX_SOURCES);
   if (wide) {

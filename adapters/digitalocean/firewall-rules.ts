@@ -3,40 +3,40 @@ import { portText } from '../../machines/model/port.ts';
 import type { Port } from '../../machines/model/types.ts';
 import { fields, items, text } from '../http/read.ts';
 
-/** What the API wants for everybody. */
+/** The API's notation for everybody. */
 const EVERYBODY: readonly string[] = ['0.0.0.0/0', '::/0'];
 
 /** An inbound rule of a firewall. */
 export interface FoundRule {
-  /** What it opens, as `portText` writes it; null for what no such text can say: ranges, ICMP, droplets, load balancers or tags as sources. */
+  /** What it opens, in the format of `portText`; null for what that cannot express: ranges, ICMP, droplets, load balancers or tags as sources. */
   readonly opens: string | null;
-  /** It opens that and nothing else: only then is it a rule that we may have added, and may take away. */
+  /** It opens exactly that: only such a rule may be ours, and may be removed. */
   readonly exact: boolean;
-  /** As the API wants to hear it when it is to be removed. */
+  /** The rule in the form that the API expects for its removal. */
   readonly rule: SentRule;
 }
 
-/** The other kinds of source are left out rather than sent empty. */
+/** Other kinds of sources are omitted rather than sent empty. */
 export interface SentRule {
   readonly protocol: string;
   readonly ports: string;
   readonly sources: { addresses: string[]; droplet_ids: number[]; load_balancer_uids: string[]; tags: string[] };
 }
 
-/** The one inbound rule that stands for a port: for its sources, or for everybody. */
+/** The inbound rule for a port: for its sources, or for everybody. */
 export function ruleFor({ port, protocol, sources }: Port): SentRule {
   const addresses = [...(sources ?? EVERYBODY)];
   return sent(protocol.toLowerCase(), String(port), { addresses });
 }
 
-/** digitalocean-js wants every kind of source in its type, the API refuses some that are empty (terraform-provider-digitalocean issue 33). */
+/** digitalocean-js requires every kind of source in its type; the API rejects some that are empty (terraform-provider-digitalocean issue 33). */
 const sent = (protocol: string, ports: string, sources: object): SentRule => ({
   protocol,
   ports,
   sources: sources as SentRule['sources'],
 });
 
-/** Reads an inbound rule. One that is open to everybody and names others too opens the port all the same, but is somebody else's. */
+/** Parses an inbound rule. A rule for everybody that also names other sources opens the port, but is not ours. */
 export function readRule(value: unknown): FoundRule {
   const found = fields(value, 'rule');
   const protocol = text(found.protocol, 'rule protocol');
@@ -52,10 +52,10 @@ export function readRule(value: unknown): FoundRule {
   return { opens: portText(port), exact: byAddress && addresses.length === EVERYBODY.length, rule };
 }
 
-/** Not a range, and not `0`, by which the API says all ports. */
+/** Not a range, and not `0`, which means all ports. */
 const isOnePort = (protocol: string, ports: string): boolean => (protocol === 'tcp' || protocol === 'udp') && /^[1-9]\d*$/.test(ports);
 
-/** A source as claims write it. The API keeps a single address as it was sent, with or without its length. */
+/** A source in the notation of claims. The API keeps a single address as it was sent, with or without prefix length. */
 function network(source: string): string {
   const [host = '', bits] = source.split('/', 2);
   return `${parseAddress(host) ?? host}/${bits ?? (host.includes(':') ? '128' : '32')}`;

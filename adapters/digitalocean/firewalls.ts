@@ -19,21 +19,21 @@ export type FirewallVerbs = Pick<
   | 'deleteRoutedIPFirewallNode'
 >;
 
-/** A firewall as one answer of the API shows it. */
+/** A firewall as shown by one response of the API. */
 interface FoundFirewall {
   readonly id: string;
   readonly name: string;
   readonly rules: readonly FoundRule[];
-  /** All rules, outbound ones too: what the limit counts. */
+  /** All rules that count towards the limit, including outbound ones. */
   readonly ruleCount: number;
-  /** In it by their number. */
+  /** Droplets included by id. */
   readonly dropletIds: readonly number[];
-  /** Droplets that bear one of these are in it too. */
+  /** Droplets with one of these tags are included too. */
   readonly tags: readonly string[];
   readonly pending: boolean;
   readonly pendingOn: readonly ProviderID[] | null;
   readonly failed: boolean;
-  /** Says nothing at all of these: there may be none, or they may not be seen. */
+  /** Fields missing from the response: there may be none, or the token may not read them. */
   readonly leavesOut: { readonly droplets: boolean; readonly tags: boolean };
 }
 
@@ -43,8 +43,8 @@ interface Sights {
 }
 
 /**
- * Ports and nodes of firewalls: every rule of a firewall applies to every droplet in it. Changes go by the endpoints that add and remove, since a PUT
- * resets what it does not name. Rules that no text of ours can say, and droplets that are in by a tag, are never touched.
+ * Ports and nodes of firewalls: every rule of a firewall applies to every droplet in it. Changes use the endpoints that add and remove, since a PUT
+ * resets fields it does not name. Rules that `portText` cannot express, and droplets included by a tag, are never touched.
  */
 export function firewallVerbs(layer: RequestLayer, sights: Sights): FirewallVerbs {
   const { verb, services } = layer;
@@ -108,7 +108,7 @@ const byText = (ports: readonly Port[]): ReadonlyMap<string, Port> => new Map(po
 
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** By name, which the API keeps unique in an account; or by id, which spares the list. @throws ProviderError Unsupported */
+/** By name, which is unique within an account; or by id, which avoids the list. @throws ProviderError Unsupported */
 async function find(layer: RequestLayer, name: string): Promise<FoundFirewall | null> {
   const found = idPattern.test(name) ? await findById(layer, name) : await findByName(layer, name);
   if (found !== null) refuseControlled(found.name);
@@ -120,7 +120,7 @@ async function findByName(layer: RequestLayer, name: string): Promise<FoundFirew
   return found === undefined ? null : readFirewall(found);
 }
 
-/** The library reads the first page only. */
+/** The library reads only the first page. */
 const listAll = (layer: RequestLayer): Promise<readonly Readonly<Record<string, unknown>>[]> =>
   layer.listAll('/firewalls', 'firewalls', (item) => fields(item, 'firewall'));
 
@@ -140,13 +140,13 @@ async function existing(layer: RequestLayer, name: string): Promise<FoundFirewal
 }
 
 /**
- * The two that DigitalOcean Kubernetes keeps for a cluster, which is named by its id: its cloud controller opens the ports of NodePort and LoadBalancer
- * Services in the first one and undoes all other changes within minutes (digitalocean-cloud-controller-manager issue 911); the second is for traffic
- * among the nodes.
+ * The two firewalls that DigitalOcean Kubernetes manages for a cluster, named by its id: its cloud controller opens the ports of NodePort and LoadBalancer
+ * Services in the first one and reverts all other changes within minutes (digitalocean-cloud-controller-manager issue 911); the second is for traffic
+ * between nodes.
  */
 const controlled = /^k8s-(public-access-.+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-worker)$/;
 
-/** Also where nothing is to be changed yet: what is found is found in order to be written to. */
+/** Also for reads: a firewall is looked up in order to be written to. */
 function refuseControlled(name: string): void {
   if (!controlled.test(name)) return;
   throw new ProviderError(
@@ -165,7 +165,7 @@ export function readFirewall(found: Readonly<Record<string, unknown>>): FoundFir
     ruleCount: rules.length + items(found.outbound_rules ?? [], 'outbound rules').length,
     dropletIds: items(found.droplet_ids ?? [], 'droplet ids').map((id) => integer(id, 'droplet id')),
     tags: items(found.tags ?? [], 'tags').map((tag) => text(tag, 'tag')),
-    // Only `succeeded` says that every droplet has the rules; `failed` that some droplet has them not.
+    // Only `succeeded` means that every droplet has the rules; `failed` means that some droplet does not.
     pending: found.status !== 'succeeded' || changes.length > 0,
     pendingOn:
       changes.length > 0 ? changes.map((change) => providerIDOf(integer(fields(change, 'pending change').droplet_id, 'droplet id'))) : null,
@@ -192,13 +192,13 @@ async function wholly(layer: RequestLayer, found: FoundFirewall, sights: Sights)
   return { ...shown(found), nodes: (await covered(layer, found)).map(providerIDOf).sort() };
 }
 
-/** @throws ProviderError Unauthorized where the token may not see what the answer leaves out */
+/** @throws ProviderError Unauthorized where the token may not read what the response leaves out */
 async function requireSight({ leavesOut }: FoundFirewall, { droplets, tags }: Sights): Promise<void> {
   if (leavesOut.droplets) await droplets.require();
   if (leavesOut.tags) await tags.require();
 }
 
-/** All droplets in it, however they came in. */
+/** All droplets in it, by id or by tag. */
 const covered = async (layer: RequestLayer, firewall: FoundFirewall): Promise<readonly number[]> => [
   ...new Set([...firewall.dropletIds, ...(await taggedDroplets(layer, firewall))]),
 ];
@@ -213,7 +213,7 @@ async function taggedDroplets(layer: RequestLayer, { tags }: FoundFirewall): Pro
   return ids;
 }
 
-/** A droplet may have been destroyed since it was looked for. The refusal names it no better than a missing firewall, so each is asked for.
+/** A droplet may have been destroyed since it was looked up. The refusal does not distinguish it from a missing firewall, so each droplet is checked.
  *  @throws ProviderError Unavailable when that is why `write` was refused */
 async function unlessGone(layer: RequestLayer, ids: readonly number[], write: () => Promise<unknown>): Promise<void> {
   try {

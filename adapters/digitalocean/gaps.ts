@@ -23,10 +23,10 @@ import { library } from './library.ts';
 import { PageSizes, pagesFor, readPages } from './paging.ts';
 import { observedAddress } from './read.ts';
 
-/** The API answered, and refused. */
+/** The API responded with a refusal. */
 export class ApiRefusal extends ProviderError {
   readonly status: number;
-  /** What the API said, for people and for telling refusals of one status apart. */
+  /** The API's message, for users and to distinguish refusals of the same status. */
   readonly reason: string;
 
   constructor(
@@ -42,8 +42,8 @@ export class ApiRefusal extends ProviderError {
 }
 
 /**
- * What digitalocean-js lacks, on its own request layer: reserved IPs, paging, a deadline, errors that bear no token, the
- * request budget and the rate-limit headers. All requests, the library's too, go through `send` below.
+ * What digitalocean-js lacks, on top of its own request layer: reserved IPs, paging, a deadline, errors without the token, the
+ * request budget and the rate-limit headers. All requests, including the library's, go through `send` below.
  */
 export interface RequestLayer {
   readonly services: DigitalOcean;
@@ -52,7 +52,7 @@ export interface RequestLayer {
   readonly get: (path: string) => Promise<unknown>;
   readonly post: (path: string, body: unknown) => Promise<unknown>;
   readonly delete: (path: string) => Promise<unknown>;
-  /** Every item of a list, or an error: never part of it. */
+  /** Every item of a list, or an error: never a partial list. */
   readonly listAll: <T>(
     path: string,
     key: string,
@@ -62,7 +62,7 @@ export interface RequestLayer {
   readonly close: () => void;
 }
 
-/** What is known of one token's requests. */
+/** The request settings of one token. */
 interface Account {
   readonly options: RequestLayerOptions;
   readonly baseURL: string;
@@ -71,13 +71,13 @@ interface Account {
 
 interface Verb extends AnyVerb {
   readonly account: Account;
-  /** Requests of it that are paid for and not yet sent. */
+  /** Requests paid for but not yet sent. */
   paid: number;
 }
 
 const { services, requestLayer } = library;
 
-/** The verb that a request of the library is part of, and so whose token it bears. */
+/** The verb that a request of the library belongs to, which determines its token. */
 const ongoing = new AsyncLocalStorage<Verb>();
 
 requestLayer.defaults.adapter = (config) => {
@@ -91,7 +91,7 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
   const wire = openWire(baseURL, options.probe, options.heard);
   const account: Account = { options, baseURL, wire };
   const data = (response: AxiosResponse<unknown>): unknown => response.data;
-  /** Items of each list when it was last read. */
+  /** Number of items of each list when last read. */
   const itemsOf = new Map<string, number>();
   const sizes = new PageSizes();
   const get: RequestLayer['get'] = (path) => requestLayer.get<unknown>(path).then(data);
@@ -109,7 +109,7 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
     post: (path, body) => requestLayer.post<unknown>(path, body).then(data),
     delete: (path) => requestLayer.delete<unknown>(path).then(data),
     listAll: async (path, key, read, query = {}) => {
-      // A list that stops for want of budget before its last page has spent what it took on nothing: so its pages are paid together.
+      // A list that runs out of budget before its last page wastes what it spent, so its pages are paid together.
       const ensurePaid = async (pages: number): Promise<void> => {
         const verb = ongoing.getStore();
         if (verb !== undefined && pages > verb.paid) await prepay(options, verb, pages - verb.paid);
@@ -131,13 +131,13 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
 
 // ---------------------------------------------------------------- one request
 
-/** Pays the budget, asks the fence, sends, and classifies what came back: the only place where requests leave. */
+/** Pays from the budget, checks the fence, sends, and classifies the response: the only place that sends requests. */
 async function send(verb: Verb, config: InternalAxiosRequestConfig): Promise<AxiosResponse> {
   const { options, baseURL, wire } = verb.account;
   const url = requestLayer.getUri({ ...config, baseURL });
   const method = (config.method ?? 'get').toUpperCase();
   const write = isWrite(method);
-  // Both are asked in Redis, and travel together.
+  // Both are calls to Redis, made in parallel.
   await Promise.all([verb.paid === 0 && prepay(options, verb, 1), write && verb.call.fence?.read()]);
   verb.paid -= 1;
   const body = typeof config.data === 'string' ? config.data : undefined;
@@ -151,7 +151,7 @@ async function send(verb: Verb, config: InternalAxiosRequestConfig): Promise<Axi
   const data = reply.text === '' ? null : parsed(reply.text);
   // A redirect is not followed: the token is for this host.
   if (reply.status < 200 || reply.status >= 300) throw refusal(reply, data, verb.what, write);
-  // What deletes, adds or removes is answered without a body.
+  // Deleting, adding and removing calls return no body.
   if (!isFields(data) && !(write && data === null)) {
     throw new ProviderError('Unavailable', `${verb.what}: ${reply.status}, but the answer was cut or is none of the API`, {
       unknownOutcome: write,
@@ -172,7 +172,7 @@ function headersOf(config: InternalAxiosRequestConfig): Record<string, string> {
 
 // ---------------------------------------------------------------- limits and errors
 
-/** Hands on what the answer says of the limits. On a 429 `ratelimit-remaining: 0` may mean the minute alone, so only the wait counts. */
+/** Passes the rate-limit headers to the budget. On a 429, `ratelimit-remaining: 0` may refer only to the minute, so only the wait counts. */
 async function heed(options: RequestLayerOptions, verb: Verb, reply: Reply): Promise<void> {
   const remaining = counted(reply.headers['ratelimit-remaining']);
   if (reply.status !== 429) {
@@ -181,12 +181,12 @@ async function heed(options: RequestLayerOptions, verb: Verb, reply: Reply): Pro
       options.budget.observe({ remaining, resetAtMs: Date.now() + untilByServer(reply, resetAt * 1000) });
     return;
   }
-  // Creation has a limit of its own (12 a minute): when that alone is spent, everything else may go on.
+  // Creation has its own limit (12 a minute): when only that is used up, everything else may continue.
   if (verb.call.purpose === 'create' && remaining !== undefined && remaining > 0) return;
   await closeBudget(options, waitMs(reply) ?? shortestWaitMs);
 }
 
-/** How long the API asks to wait: `Retry-After`, on a 429 else `ratelimit-reset`. */
+/** How long the API asks to wait, ms: `Retry-After`, otherwise on a 429 `ratelimit-reset`. */
 function waitMs(reply: Reply): number | undefined {
   const named = retryAfterMs(reply);
   if (named !== undefined || reply.status !== 429) return named;
@@ -199,9 +199,9 @@ const kinds: Readonly<Record<number, ErrorKind>> = {
   429: 'RateLimited',
 };
 
-/** The API itself has answered: nobody works on the request any more. A 502 or a 504 comes from what stands before it. */
+/** Statuses of the API itself, after which it no longer works on the request. A 502 or a 504 comes from a gateway in front of it. */
 const STATUS_OF_FAILED_HANDLER: ReadonlySet<number> = new Set([500, 503]);
-/** What was begun before such an answer shows after so long, ms. */
+/** Any effect from before such a response is visible after this, ms. */
 const ANSWERED_MS = 2_000;
 
 function refusal(reply: Reply, data: unknown, what: string, write: boolean): ApiRefusal {
@@ -219,13 +219,13 @@ function refusal(reply: Reply, data: unknown, what: string, write: boolean): Api
   return new ApiRefusal(isOfApi(data) ? kindOf(status, reason) : kindOfForeign(status), { what, status, reason }, more);
 }
 
-/** What refuses without the fields of the API's errors is a proxy on the way: its 404 says nothing of an address. */
+/** A refusal without the fields of the API's errors comes from a proxy: its 404 says nothing about an address. */
 const isOfApi = (data: unknown): boolean => typeof fieldsOf(data).id === 'string' || typeof fieldsOf(data).message === 'string';
 
 const kindOfForeign = (status: number): ErrorKind => (status === 429 ? 'RateLimited' : 'Unavailable');
 
 function kindOf(status: number, reason: string): ErrorKind {
-  // An account's limits are refused with 422 or 403; a token's rights with 403 too.
+  // Exceeded account limits return 422 or 403; missing token scopes return 403 too.
   if (status === 403 && /limit|quota/i.test(reason)) return 'Invalid';
   if ((status === 422 || status === 400) && /pending event/i.test(reason)) return 'InProgress';
   return kinds[status] ?? (status >= 500 || status < 400 ? 'Unavailable' : 'Invalid');
@@ -233,7 +233,7 @@ function kindOf(status: number, reason: string): ErrorKind {
 
 // ---------------------------------------------------------------- reserved IPs
 
-/** Calls on addresses, under the present or the deprecated paths. What they answer of one is not yet read. */
+/** Calls on addresses, under the current or the deprecated paths. Responses about a single address are not parsed yet. */
 export interface AddressCalls {
   readonly list: () => Promise<readonly ObservedAddress[]>;
   readonly get: (ip: string) => Promise<unknown>;
@@ -244,7 +244,7 @@ export interface AddressCalls {
   readonly action: (ip: string, id: string) => Promise<unknown>;
 }
 
-/** The library knows floating IPs only, the old name of the same thing. */
+/** The library only supports floating IPs, the former name of reserved IPs. */
 export function reservedIPCalls(layer: RequestLayer): AddressCalls {
   const base = '/reserved_ips';
   const one = (key: string) => (body: unknown) => fields(body, key)[key];

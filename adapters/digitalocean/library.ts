@@ -10,8 +10,8 @@ export interface Library {
 
 const require = createRequire(import.meta.url);
 
-/** The one copy for all accounts, loaded before anything runs: to compile it takes a quarter of a second. The library keeps token and URL on one module-level
- *  axios instance; they are taken off it, since only whoever sends a request knows which account it is for. */
+/** The one copy for all accounts, loaded at startup: compiling it takes a quarter of a second. The library keeps token and URL on one module-level
+ *  axios instance; they are removed, since only the sender of a request knows its account. */
 export const library: Library = load();
 
 function load(): Library {

@@ -2,17 +2,17 @@ import { ProviderError } from '../../actors/ports/errors.ts';
 import { type Fields, fieldsOf, isFields } from '../../machines/model/types.ts';
 import { fields, items, MOST_ITEMS, total as totalIn } from '../http/read.ts';
 
-/** The most that the API gives. */
+/** The API's maximum. */
 const MOST_PER_PAGE = 200;
-/** Half of what DigitalOcean's own cloud controller asks for. */
+/** Half of what DigitalOcean's own cloud controller requests. */
 const FEWEST_PER_PAGE = 25;
 /** How long after a failure larger pages are tried again, ms. */
 const LARGER_AFTER_MS = 3_600_000;
 
-/** How many pages it takes for so many items. */
+/** Number of pages for that many items. */
 export const pagesFor = (items: number, perPage: number): number => Math.max(1, Math.ceil(items / perPage));
 
-/** How large the pages of each list are: smaller ones after the server has failed, which large ones may be too much for, and larger ones again an hour later. */
+/** Page size of each list: halved after a server error, since large pages may overload the server, and doubled again every hour. */
 export class PageSizes {
   readonly #smaller = new Map<string, { readonly perPage: number; readonly since: number }>();
 
@@ -29,15 +29,15 @@ export class PageSizes {
 interface Wanted<T> {
   readonly get: (path: string) => Promise<unknown>;
   readonly path: string;
-  /** Under which the items stand. */
+  /** Field that contains the items. */
   readonly key: string;
   readonly query: Readonly<Record<string, string>>;
   readonly perPage: number;
-  /** What is kept of an item. */
+  /** Extracts what is kept of an item. */
   readonly read: (item: unknown) => T;
 }
 
-/** A list has fewer items than it says, or the same one twice: what it shows is there, and what it does not show may be there, too. */
+/** A list has fewer items than its total: the items shown exist, and others may exist, too. */
 export class CutList<T> extends ProviderError {
   readonly shown: readonly T[];
 
@@ -49,8 +49,8 @@ export class CutList<T> extends ProviderError {
 }
 
 /**
- * Every item of a list. Pages follow one another as long as `links.pages` has a next one; of an API without links, until as many items were shown as `meta.total` says. After each page
- * `onPage` is told how many are left to be read. @throws CutList when fewer were shown than that in the end
+ * Every item of a list. Reads pages while `links.pages` has a next one; for an API without links, until `meta.total` items were shown. After each page
+ * `onPage` receives the number of pages left. @throws CutList when fewer than `meta.total` were shown in the end
  */
 export async function readPages<T>(
   { get, path, key, query, perPage, read }: Wanted<T>,
@@ -62,7 +62,7 @@ export async function readPages<T>(
     const body = fields(await get(`${path}?${search}`), key);
     const found = items(body[key], key);
     const total = totalIn(fields(body.meta, 'total').total);
-    // At once: an address comes with its whole droplet, 5 KB each.
+    // Reduced immediately: an address comes with its whole droplet, 5 KB each.
     all.push(...found.map(read));
     await onPage(pagesFor(total, perPage) - page);
     if (found.length > 0 && page < pagesFor(MOST_ITEMS, perPage) && (hasNext(body) ?? (found.length === perPage && all.length < total)))
@@ -72,7 +72,7 @@ export async function readPages<T>(
   }
 }
 
-/** Undefined for an API that says nothing of pages. Where they are is not taken from it: the token is for this host. */
+/** Undefined for an API without page links. Their URLs are not followed: the token is for this host. */
 function hasNext({ links }: Fields): boolean | undefined {
   return isFields(links) ? typeof fieldsOf(links.pages).next === 'string' : undefined;
 }

@@ -4,7 +4,7 @@ import type { Address, ObservedAddress } from '../../machines/model/types.ts';
 import { fields } from '../http/read.ts';
 import { ApiRefusal, type RequestLayer } from './gaps.ts';
 
-/** A network that the account has brought along (BYOIP). */
+/** A network of the account's own (BYOIP). */
 interface Prefix {
   readonly cidr: string;
   readonly region: string;
@@ -12,9 +12,9 @@ interface Prefix {
 }
 
 /**
- * An address of a prefix of the account's own is in no list, and may be unknown by itself, as long as it is on no Droplet: it comes into being with its first
- * assignment (docs.digitalocean.com, data source `byoip_prefix_resources`). Null for an address of no such prefix. The scope is `byoip_prefix:read`.
- * @throws ProviderError when nobody can tell
+ * An address of the account's own prefix is not listed, and may be unknown to the API, until it is on a Droplet: it is created by its first assignment
+ * (docs.digitalocean.com, data source `byoip_prefix_resources`). Null for an address outside such prefixes. Needs the scope `byoip_prefix:read`.
+ * @throws ProviderError when it cannot be determined
  */
 export async function unassignedOfPrefix(layer: RequestLayer, address: Address): Promise<ObservedAddress | null> {
   const prefixes = await layer.listAll('/byoip_prefixes', 'byoip_prefixes', readPrefix).catch(noneWithoutRight);
@@ -24,7 +24,7 @@ export async function unassignedOfPrefix(layer: RequestLayer, address: Address):
 
 export function readPrefix(value: unknown): Prefix {
   const found = fields(value, 'prefix');
-  // One that is being made has no prefix in the description's own example of an answer. What is not whole keeps no other address from being found.
+  // In the API description's example, a prefix that is being created has no `prefix`. An incomplete entry must not keep other addresses from being found.
   const [cidr = '', region = ''] = [found.prefix, found.region].map((each) => (typeof each === 'string' ? each : ''));
   return { cidr, region, isActive: found.status === 'active' && region !== '' };
 }
@@ -37,7 +37,7 @@ function contains(cidr: string, address: Address): boolean {
   return list.check(address, 'ipv4');
 }
 
-/** A token that may not see prefixes is mostly one of an account without any, and an API that stands in for DigitalOcean's knows none. */
+/** A token without access to prefixes usually belongs to an account without any, and a stand-in for DigitalOcean's API has none. */
 function noneWithoutRight(error: unknown): readonly never[] {
   const isForbidden = error instanceof ProviderError && error.kind === 'Unauthorized';
   if (isForbidden || (error instanceof ApiRefusal && error.status === 404)) return [];

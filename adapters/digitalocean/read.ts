@@ -14,7 +14,7 @@ export function dropletIdOf(providerID: ProviderID): number {
   return Number(digits);
 }
 
-/** A reserved or floating IP, or a reserved IPv6. `locked` is missing in some older answers and in those of IPv6: then nothing is known to be pending. */
+/** A reserved or floating IP, or a reserved IPv6. `locked` is missing in some older responses and in those of IPv6: then nothing is known to be pending. */
 export function observedAddress(value: unknown): ObservedAddress {
   const found = fields(value, 'address');
   const address = parseAddress(text(found.ip, 'address'));
@@ -40,7 +40,7 @@ export function observedAction(value: unknown): ObservedAction {
 
 export interface ObservedDroplet {
   readonly region: string;
-  /** Its own and, while it holds one, the reserved IP's. */
+  /** Its own and, while assigned, the reserved IP. */
   readonly publicAddresses: readonly string[];
   /** Whether it has IPv6 at all. */
   readonly ipv6: boolean;

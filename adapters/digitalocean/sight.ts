@@ -1,18 +1,18 @@
 import { ProviderError } from '../../actors/ports/errors.ts';
 import { ApiRefusal, type RequestLayer } from './gaps.ts';
 
-/** What a token could see it is taken to see for so long, ms: longer than from one verification to the next. */
+/** How long a token's proven access is trusted, ms: longer than the interval between two verifications. */
 const PROVEN_MS = 3_600_000;
 
-/** Whether a token may see something without which an answer says less than there is, and looks whole. */
+/** Whether a token may read something that is otherwise silently missing from responses. */
 export interface Sight {
-  /** An answer has shown it. */
+  /** A response has shown it. */
   readonly shown: () => void;
-  /** An answer has not shown it. @throws ProviderError Unauthorized when the token may not see it; what the question itself failed with */
+  /** A response has not shown it. @throws ProviderError Unauthorized when the token may not read it; or the error of the check itself */
   readonly require: () => Promise<void>;
 }
 
-/** `path` is refused to a token without the scope, and asked for where no answer has shown it lately. */
+/** `path` is refused to a token without the scope, and requested when no recent response has shown access. */
 function sightOf(layer: RequestLayer, path: string, why: string): Sight {
   let provenAt = Number.NEGATIVE_INFINITY;
   const shown = (): void => {
@@ -28,19 +28,19 @@ function sightOf(layer: RequestLayer, path: string, why: string): Sight {
       );
       if (isForbidden(error)) throw new ProviderError('Unauthorized', why, { cause: error });
       if (error === null || isWithoutPath(error)) shown();
-      // An outage of the path takes away no scope that was there.
+      // An outage of the path does not remove a scope that was proven.
       else if (provenAt === Number.NEGATIVE_INFINITY) throw error;
     },
   };
 }
 
-/** What a proxy says with that status is of another kind. */
+/** A 403 of a proxy has another kind. */
 const isForbidden = (error: unknown): boolean => error instanceof ApiRefusal && error.status === 403 && error.kind === 'Unauthorized';
 
-/** An API that stands in for DigitalOcean's may have no such path. */
+/** A stand-in for DigitalOcean's API may lack this path. */
 const isWithoutPath = (error: unknown): boolean => error instanceof ApiRefusal && error.status === 404;
 
-/** Without `droplet:read` an address shows no Droplet, as if it were on none, and a firewall none either. */
+/** Without `droplet:read` an address shows no Droplet, as if it were unassigned, and neither does a firewall. */
 export const dropletSight = (layer: RequestLayer): Sight =>
   sightOf(layer, '/droplets', 'the token lacks the scope droplet:read: nobody can tell on which Droplets addresses and firewalls are');
 

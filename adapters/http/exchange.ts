@@ -6,7 +6,7 @@ import type { Probe } from '../../actors/ports/observers.ts';
 import type { Call } from '../../actors/ports/provider.ts';
 import { proxyFor } from './proxy.ts';
 
-/** One verb of the port while it goes on. */
+/** One running verb of the port. */
 export interface Verb {
   /** Names it in messages: `create DNS record A nodes 203.0.113.7 in example.com`. */
   readonly what: string;
@@ -30,32 +30,32 @@ export interface Wanted {
   readonly body?: string | undefined;
 }
 
-/** An answer as it came. */
+/** A raw response. */
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
-/** A request that was answered. Its headers are left out: they bear the token. */
+/** A request with its response. Request headers are omitted: they contain the token. */
 export interface Heard {
   readonly method: string;
   readonly url: string;
   readonly body: string | undefined;
   readonly reply: Reply;
-  /** From sending it to the end of the answer. */
+  /** From sending it to the end of the response. */
   readonly tookMs: number;
-  /** When the answer was whole, ms since the epoch. */
+  /** When the response was complete, ms since the epoch. */
   readonly at: number;
 }
 
-/** Told every answer, whatever it says. */
+/** Called for every response, whatever its status. */
 export type Listener = (heard: Heard) => void;
 
-/** Shorter than what servers and load balancers keep idle connections, so that a request rarely meets a closing one. */
+/** Shorter than the idle timeout of servers and load balancers, so that a request rarely uses a closing connection. */
 const idleSocketMs = 30_000;
 
-/** Of an answer, bytes: two hundred objects of the largest kind have less than one million. */
+/** Maximum size of a response, bytes: two hundred objects of the largest kind take less than one million. */
 const longestAnswer = 8 * 2 ** 20;
 
 export function openWire(baseURL: string, probe: Probe | undefined, heard?: Listener): Wire {
@@ -70,13 +70,13 @@ export function openWire(baseURL: string, probe: Probe | undefined, heard?: List
 export const isWrite = (method: string): boolean => method !== 'GET';
 
 /**
- * Sends one request and reads the whole answer, whatever it says. Not by fetch: only the socket tells whether anything was sent, which is the
- * difference between a write that failed and one that may have taken effect.
+ * Sends one request and reads the whole response, whatever its status. Does not use fetch: only the socket shows whether anything was sent, i.e. whether a
+ * write failed or may have taken effect.
  * @throws ProviderError Unavailable; Fenced before anything was sent
  */
 export function exchange({ secure, agent, probe, heard }: Wire, verb: Verb, { method, url, headers, body }: Wanted): Promise<Reply> {
   const write = isWrite(method);
-  // A verb reads before it writes: whoever ends the process at one of the two means that one.
+  // A verb reads before it writes: distinguishes the two for a probe that ends the process at one of them.
   const about = write ? verb.what : `read to ${verb.what}`;
   return new Promise((resolve, reject) => {
     let sent = false;
@@ -94,7 +94,7 @@ export function exchange({ secure, agent, probe, heard }: Wire, verb: Verb, { me
     });
     const expire = (): void => {
       const error = new Error('deadline exceeded');
-      // While a proxy opens a tunnel the request has no socket, and a destroyed one tells of it only once that has ended.
+      // While a proxy opens a tunnel the request has no socket, and reports its destruction only once that ends.
       lost(error);
       request.destroy(error);
     };
@@ -115,7 +115,7 @@ export function exchange({ secure, agent, probe, heard }: Wire, verb: Verb, { me
       sentAt = performance.now();
       request.end(body);
     };
-    // The fence is asked when the connection stands, however long that took: what is handed over before would be sent whatever has happened since.
+    // The fence is checked once the connection is established, however long that took: a request handed over earlier would be sent regardless.
     request.once('socket', (socket) => {
       const isReady = !socket.connecting && !(secure && (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting);
       if (isReady) begin();

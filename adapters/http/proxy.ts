@@ -2,11 +2,11 @@ import ipaddr from 'ipaddr.js';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The proxy by which `url` is asked, as Go programs read HTTPS_PROXY, HTTP_PROXY and NO_PROXY: in either case, with names, suffixes, ports, addresses and
- *  networks in the last one; null for none. Never for this machine itself. Source: golang.org/x/net/http/httpproxy.
- *  @throws Error for a proxy that is none of HTTP; the message has no credentials */
+/** The proxy for `url` by HTTPS_PROXY, HTTP_PROXY and NO_PROXY as in Go programs: upper or lower case, NO_PROXY with names, suffixes, ports, addresses and
+ *  networks; null for none. Never used for this machine itself. Source: golang.org/x/net/http/httpproxy.
+ *  @throws Error for a proxy that is not http or https; the message has no credentials */
 export function proxyFor(url: string, variables: Variables): string | null {
-  // Whoever asks there says better what is wrong with it.
+  // The request itself gives a better error for an invalid URL.
   if (!URL.canParse(url)) return null;
   const { protocol, hostname, port } = new URL(url);
   const said = (name: string): string => variables[name]?.trim() || variables[name.toLowerCase()]?.trim() || '';
@@ -38,7 +38,7 @@ function isWithinNetwork(host: string, entry: string): boolean {
   return address.kind() === network.kind() && address.match(network, bits);
 }
 
-/** `example.com` and `*.example.com` are for what is below, too; `.example.com` for that alone. */
+/** `example.com` also matches its subdomains; `*.example.com` and `.example.com` match only those. */
 function isNamed(host: string, port: string, entry: string): boolean {
   const { name = '', own } = ipaddr.isValid(entry)
     ? { name: entry, own: undefined }

@@ -2,7 +2,7 @@ import { parseBounded } from '../../actors/ports/bounded-json.ts';
 import { ProviderError } from '../../actors/ports/errors.ts';
 import { type ErrorKind, type Fields, isFields } from '../../machines/model/types.ts';
 
-/** What can be done about an answer of this status, at every provider. */
+/** The error kind by response status, common to all providers. */
 export const KIND_OF_STATUS: Readonly<Record<number, ErrorKind>> = {
   401: 'Unauthorized',
   403: 'Unauthorized',
@@ -11,7 +11,7 @@ export const KIND_OF_STATUS: Readonly<Record<number, ErrorKind>> = {
   409: 'Conflict',
 };
 
-/** Readers of an API's answers: each returns what it is named for or throws, since an answer that lacks it cannot be trusted. */
+/** Readers of API responses: each returns what it is named for or throws, since a response without it cannot be trusted. */
 export const unreadable = (what: string): ProviderError => new ProviderError('Unavailable', `the answer bears no readable ${what}`);
 
 export function fields(value: unknown, what: string): Fields {
@@ -34,7 +34,7 @@ export function text(value: unknown, what: string): string {
   return value;
 }
 
-/** Of more items no list is read: what names a total beyond that is mistaken, and its pages would be paid for. */
+/** Maximum items of a list: a larger total is invalid, and its pages would cost budget. */
 export const MOST_ITEMS = 100_000;
 
 export function total(value: unknown): number {
@@ -43,11 +43,11 @@ export function total(value: unknown): number {
   return count;
 }
 
-/** A header that counts something; undefined for anything else. */
+/** A numeric header; undefined for anything else. */
 export const counted = (header: string | readonly string[] | undefined): number | undefined =>
   typeof header === 'string' && /^\d{1,12}$/.test(header) ? Number(header) : undefined;
 
-/** A body as JSON; undefined when it is not JSON, an empty one included. */
+/** A body as JSON; undefined when it is empty or not JSON. */
 export function parsed(body: string): unknown {
   try {
     return parseBounded(body);

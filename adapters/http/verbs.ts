@@ -9,18 +9,18 @@ export interface RequestLayerOptions {
   readonly token: string;
   /** `routedip-operator` by default. */
   readonly userAgent?: string | undefined;
-  /** The provider's own by default; with or without the path under which the API stands. */
+  /** The provider's own by default; with or without the API's base path. */
   readonly url?: string | undefined;
-  /** For a whole verb, milliseconds; 15 s by default. */
+  /** Deadline of a whole verb, ms; 15 s by default. */
   readonly deadlineMs?: number | undefined;
-  /** Must stay within what the API allows the token. */
+  /** Must stay within the API's limits for the token. */
   readonly budget: Budget;
   readonly log: Log;
   readonly probe?: Probe | undefined;
   readonly heard?: Listener | undefined;
 }
 
-/** Where requests go: `url`, with `path` at its end exactly once. */
+/** The base URL of requests: `url` with `path` appended, unless it already ends in it. */
 export function baseURLOf(url: string, path: string): string {
   const bare = url.replace(/\/+$/, '');
   return bare.endsWith(path) ? bare : bare + path;
@@ -36,7 +36,7 @@ export const verbOf = (options: RequestLayerOptions, what: string, call: Call): 
   deadlineAt: performance.now() + (options.deadlineMs ?? defaultDeadlineMs),
 });
 
-/** Errors of an unexpected kind may hold the request with its token: only their message goes on. */
+/** Unexpected errors may contain the request with its token: only their message is kept. */
 export function withoutSecrets(error: unknown, what: string): unknown {
   if (error instanceof ProviderError || error instanceof Fenced || error instanceof Unreachable) return error;
   const message = error instanceof Error ? error.message : 'an unknown error';
@@ -59,7 +59,7 @@ export async function pay(budget: Budget, verb: Verb, requests = 1): Promise<voi
   prepaid.made += requests;
 }
 
-/** Nobody sends with this token for so long; that it cannot be said to the others is no reason to fail. */
+/** No process sends with this token for `ms`; a failure to record that is only logged. */
 export async function closeBudget({ budget, log }: RequestLayerOptions, ms: number): Promise<void> {
   await budget.close(ms).catch((error: unknown) => {
     log.warn('could not close the request budget', { error: error instanceof Error ? error.message : String(error) });
@@ -68,19 +68,19 @@ export async function closeBudget({ budget, log }: RequestLayerOptions, ms: numb
 
 export const shortestWaitMs = 1000;
 const longestWaitMs = 3_600_000;
-/** No limit of an API lasts so long: what asks for more is mistaken. */
+/** No API limit lasts longer: a longer wait is invalid. */
 const incredibleWaitMs = 24 * longestWaitMs;
 
-/** A wait that an API asks for, kept between a second and an hour. */
+/** A wait requested by an API, clamped between a second and an hour. */
 export const boundedWaitMs = (ms: number): number => Math.min(longestWaitMs, Math.max(shortestWaitMs, ms));
 
-/** How long it is until `time` (ms since the epoch) by the clock of whoever answered, ms; by our own where the answer bears no date. */
+/** The time until `time` (ms since the epoch) by the server's clock, ms; by our own where the response has no date. */
 export function untilByServer({ headers }: Reply, time: number): number {
   const now = Date.parse(headers.date ?? '');
   return time - (Number.isNaN(now) ? Date.now() : now);
 }
 
-/** What `Retry-After` asks for, in seconds or as a date (RFC 9110, 10.2.3), bounded; undefined when it says nothing. */
+/** `Retry-After` in seconds or as a date (RFC 9110, 10.2.3), as bounded ms; undefined when absent or invalid. */
 export function retryAfterMs(reply: Reply): number | undefined {
   const after = reply.headers['retry-after'];
   const seconds = counted(after);

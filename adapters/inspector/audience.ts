@@ -5,37 +5,37 @@ interface AudienceOptions {
   /** The records that this process runs; empty while it does not lead. */
   readonly records: () => readonly InspectedRecord[];
   readonly parentOf: (actor: string) => string | null;
-  /** Who decides, as far as this replica knows. */
+  /** The leader, as far as this replica knows. */
   readonly leadership: () => object;
 }
 
 interface Member {
   readonly session: Session;
-  /** Actors of which it hears, with all that is a part of them; none for the first hundred. */
+  /** Actors it follows, including their parts; empty for the first hundred. */
   readonly asked: readonly string[];
-  /** Hears who leads, at once and every few seconds; null when that is not wanted. */
+  /** Receives the leadership, immediately and periodically; null when not wanted. */
   readonly lead: ((leadership: object) => void) | null;
 }
 
-/** All viewers that look on. */
+/** All connected viewers. */
 export interface Audience {
   readonly observer: Required<Pick<Observer, 'turnSaved' | 'reset'>>;
-  /** Tells everything at once, then what happens. Answers what ends that. */
+  /** Sends the current state, then updates. Returns a function that ends that. */
   join(member: Member): () => void;
   close(): void;
 }
 
 interface Client extends Member {
-  /** What it has been told of. */
+  /** Actors it has received. */
   chosen: Set<string>;
 }
 
-/** A viewer gets no more actors than this at once: the remote page draws every one. */
+/** Maximum number of actors per viewer: the remote page draws every one. */
 const MOST_ACTORS = 100;
-/** How often the page hears who leads. Silence tells it that the connection is dead. */
+/** How often the leadership is sent to the page, ms. Without it, the page considers the connection dead. */
 const BEAT_MS = 1_000;
 
-/** Without viewers it costs one comparison a turn and no timer. */
+/** Without viewers it costs one comparison per turn and no timer. */
 export function createAudience({ records, parentOf, leadership }: AudienceOptions): Audience {
   const clients = new Set<Client>();
   let toldUnder = '';

@@ -9,25 +9,25 @@ import { createSession, type Inspectable, type InspectedRecord } from './session
 interface InspectorOptions {
   /** Loopback unless `access` asks for a token. */
   readonly bind: { readonly host?: string; readonly port: number };
-  /** Decides about each request; answers itself and returns false when it refuses. */
+  /** Decides about each request; sends the response itself and returns false when it refuses. */
   readonly access: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Answers with the file of the page behind a path, under these headers besides its own; false when there is none. */
+  /** Serves the page's file for a path, with these additional headers; false when there is none. */
   readonly asset: (path: string, headers: Readonly<Record<string, string>>, response: ServerResponse) => Promise<boolean>;
-  /** The viewer that is shown in a frame: Stately's page, or one that is served elsewhere. */
+  /** The viewer embedded in a frame: Stately's page, or one hosted elsewhere. */
   readonly viewerUrl: string;
-  /** Where the page is opened besides loopback: `https://inspect.example.com`. */
+  /** Origins of the page besides loopback: `https://inspect.example.com`. */
   readonly origins: readonly string[];
-  /** Machines by the chart name that records bear. */
+  /** Machines by the chart name used in records. */
   readonly machines: Readonly<Record<string, Inspectable>>;
-  /** What the page draws of the machine with that id; null when there is none. */
+  /** The drawing of the machine with that id; null when there is none. */
   readonly drawing: (machine: string) => object | null;
   /** The records that this process runs; empty while it does not lead. */
   readonly records: () => readonly InspectedRecord[];
   /** The actor that an actor is a part of; null for none. */
   readonly parentOf: (actor: string) => string | null;
-  /** Who decides, as far as this replica knows, and how to reach that one. */
+  /** The leader, as far as this replica knows, and how to reach it. */
   readonly leadership: () => object;
-  /** Takes secrets out of what is sent. */
+  /** Redacts secrets in everything sent. */
   readonly hide: (text: string) => string;
 }
 
@@ -38,11 +38,11 @@ export interface InspectorBridge {
   close(): Promise<void>;
 }
 
-/** A viewer that does not read any more is cut off once so much waits for it, bytes. */
+/** A viewer that stops reading is disconnected at this much buffered data, bytes. */
 const MOST_BUFFERED = 8_000_000;
 
-/** Serves a page with the viewer in a frame, and the WebSocket that feeds it. `ws://…/ws?actor=<id>` (may be repeated) tells of these actors and what is a part of
- *  them, without it of the first hundred, owners first. With `?page` it also tells who leads. @throws Error that names the address when it cannot be listened on */
+/** Serves a page with the viewer in a frame, and the WebSocket that feeds it. `ws://…/ws?actor=<id>` (may be repeated) sends these actors and their parts,
+ *  without it the first hundred, owners first. With `?page` it also sends the leadership. @throws Error that names the address when it cannot be listened on */
 export async function startInspector(options: InspectorOptions): Promise<InspectorBridge> {
   const { createInspector } = await import('@statelyai/inspect');
   const { default: fastify } = await import('fastify');
@@ -52,7 +52,7 @@ export async function startInspector(options: InspectorOptions): Promise<Inspect
   const app = fastify();
   await app.register(websocket, { options: { maxPayload: 1024 } });
 
-  // After hijack() Fastify leaves the answer to whoever has written it.
+  // After hijack() Fastify does not send a response itself.
   app.addHook('onRequest', async (request, reply) => {
     if (!options.access(request.raw, reply.raw)) reply.hijack();
     else if (isForeign(request, options)) await reply.code(403).send('This page may not read the inspector.\n');
@@ -97,8 +97,8 @@ function push(socket: WebSocket, message: string): void {
 
 const OWN_LOOPBACK = /^https?:\/\/((?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?)$/;
 
-/** A page of another site cannot read answers, but it could open a WebSocket: only our own page and the viewer may. Ours is one of loopback, or is named: whoever
- *  has a domain can let its name lead here, and then asks under a host that is the origin of that page. */
+/** A page of another site cannot read responses, but could open a WebSocket: only our own page and the viewer may. Our page's origin is loopback or configured: with
+ *  DNS rebinding, a page of any domain can resolve here, so that Host equals its origin. */
 function isForeign({ headers: { origin, host } }: FastifyRequest, { viewerUrl, origins }: InspectorOptions): boolean {
   if (origin === undefined || origins.includes(origin) || origin === new URL(viewerUrl).origin) return false;
   return OWN_LOOPBACK.exec(origin)?.[1] !== host;

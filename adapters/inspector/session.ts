@@ -2,7 +2,7 @@ import type { createInspector } from '@statelyai/inspect';
 import type { HeardEvent, Sender, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports/records.ts';
 
-/** As much of an XState machine as the viewer is told: its definition. */
+/** The part of an XState machine that the viewer receives: its definition. */
 export interface Inspectable {
   readonly config: unknown;
 }
@@ -21,22 +21,22 @@ interface SessionOptions {
   readonly send: (message: string) => void;
 }
 
-/** One viewer that looks on. It is told of each actor what it is before anything that happens to it, so it may come at any time. */
+/** One connected viewer. It receives the definition of each actor before its events, so it may connect at any time. */
 export interface Session {
-  /** Tells the definition and the present snapshot of each. */
+  /** Sends the definition and the current snapshot of each. */
   replay(records: readonly InspectedRecord[]): void;
-  /** Tells the events of a saved turn in their order, with their senders, and what they led to. */
+  /** Sends the events of a saved turn in order, with their senders, and the resulting snapshots. */
   saved(transitions: readonly Transition[]): void;
 }
 
 type Inspector = ReturnType<typeof createInspector>;
 type InspectedActor = Exclude<Parameters<Inspector['actor']>[0], string>;
 
-/** Stands for the operator itself in sequences: it observes the cluster and the provider, and begins and resumes actors. */
+/** Represents the operator itself in sequences: it observes the cluster and the provider, and starts and resumes actors. */
 const OPERATOR = 'operator';
-/** Definitions are nested deeper than the ten levels that the package keeps by default. */
+/** Definitions are nested deeper than the package's default of ten levels. */
 const DEPTH = 24;
-/** A field of an event is sent up to so many characters of JSON: some hold every Node of the cluster. */
+/** Maximum size of an event field that is sent, characters of JSON: some contain every Node of the cluster. */
 const LONGEST = 4_000;
 
 /** A session that speaks the messages of Stately's inspector: `@xstate.actor`, `@xstate.event`, `@xstate.snapshot`. */
@@ -56,7 +56,7 @@ export function createSession({ createInspector, machines, parentOf, send }: Ses
     const parent = parentOf(actor);
     inspector.actor(inspected(actor, parent !== null && known.has(parent) ? parent : null, machines[record.chart]), shown(record));
   };
-  /** What sends events and has no chart: the operator, and the jobs of an actor. */
+  /** For senders without a chart: the operator, and the jobs of an actor. */
   const introduceSender = (id: string, parent: string | null): string => {
     if (!known.has(id)) inspector.actor(inspected(id, parent, undefined));
     known.add(id);
@@ -66,7 +66,7 @@ export function createSession({ createInspector, machines, parentOf, send }: Ses
     switch (from.kind) {
       case 'actor':
         return from.actor;
-      // As XState has it: a delayed event is one that an actor sends to itself, and what an actor invokes is a child of it.
+      // As in XState: a delayed event is sent by an actor to itself, and an invoked job is a child of its actor.
       case 'timer':
         return actor;
       case 'job':
@@ -76,7 +76,7 @@ export function createSession({ createInspector, machines, parentOf, send }: Ses
     }
   };
 
-  /** An event, and after the last one of its actor what they led to. */
+  /** Sends an event, and after the last event of its actor the resulting snapshot. */
   const tell = ({ actor, before, after }: Transition, { event, from }: HeardEvent, isLast: boolean): void => {
     const sent = shortened(event);
     inspector.event(actor, sent, { source: sourceOf(actor, from) });
@@ -95,7 +95,7 @@ export function createSession({ createInspector, machines, parentOf, send }: Ses
       for (const { actor, record } of records) introduce(actor, record);
     },
     saved: (transitions) => {
-      // What began and ended in one turn was never seen.
+      // An actor that started and ended in one turn was never visible.
       const seen = transitions.filter(({ before, after }) => before !== null || after !== null);
       for (const { actor, before, after } of seen) {
         const record = before ?? after;
@@ -106,7 +106,7 @@ export function createSession({ createInspector, machines, parentOf, send }: Ses
   };
 }
 
-/** The events of all actors in the order in which they were heard. */
+/** The events of all actors in the order in which they were received. */
 const inOrder = (transitions: readonly Transition[]) =>
   transitions
     .flatMap((transition) => transition.heard.map((heard) => ({ transition, heard, isLast: heard === transition.heard.at(-1) })))
@@ -114,7 +114,7 @@ const inOrder = (transitions: readonly Transition[]) =>
 
 const shown = ({ snapshot: { value, context } }: ActorRecord) => ({ status: 'active' as const, value, context });
 
-/** The event with a note in the place of each field that is too long to be read. */
+/** The event with each overlong field replaced by a note. */
 function shortened(event: HeardEvent['event']): { readonly type: string; readonly [field: string]: unknown } {
   const short = Object.entries(event).map(([name, value]) => {
     const { length } = JSON.stringify(value) ?? '';
@@ -123,7 +123,7 @@ function shortened(event: HeardEvent['event']): { readonly type: string; readonl
   return { ...Object.fromEntries(short), type: event.type };
 }
 
-/** What the package reads of an actor: its id, its parent, and the definition of its machine. */
+/** The fields of an actor that the package reads: id, parent, and machine definition. */
 function inspected(actor: string, parent: string | null, machine: Inspectable | undefined): InspectedActor {
   const described = {
     sessionId: actor,

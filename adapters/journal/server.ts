@@ -8,23 +8,23 @@ interface JournalOptions {
   readonly bind: { readonly host?: string; readonly port: number };
   /** The newest transitions of an actor, newest first. @throws Unreachable */
   readonly journal: (actor: string) => Promise<readonly JournalEntry[]>;
-  /** What an operator that only observes holds back; absent when it does not. */
+  /** The changes withheld by an operator that only observes; absent when it does not. */
   readonly changes?: () => readonly Difference[];
   readonly version: string;
-  /** Takes secrets out of what is answered. */
+  /** Redacts secrets in responses. */
   readonly hide: (text: string) => string;
 }
 
 export type JournalServer = Pick<Listener, 'url' | 'close'>;
 
-/** Each answer reads a journal from the store, and whoever reaches the address may ask: so many at once after a rest, and so many a second from then on. */
+/** Rate limit: each response reads a journal from the store, and any client that reaches the address may request it. */
 const BURST = 100;
 const PER_SECOND = 20;
 
-/** Ids of actors are paths of names; nothing longer is one. */
+/** Actor ids are paths of names; a longer one is invalid. */
 const LONGEST_ACTOR = 600;
 
-/** Serves GET /journal?actor=<id> as `{version, entries}`, on whatever replica, and GET /plan as `{version, differences}` where it only observes. Nothing here changes anything.
+/** Serves GET /journal?actor=<id> as `{version, entries}`, on any replica, and GET /plan as `{version, differences}` on one that only observes. Read-only.
  *  @throws Error that names the address when it cannot be listened on */
 export async function startJournalServer(options: JournalOptions): Promise<JournalServer> {
   const mayRead = paced();
@@ -65,7 +65,7 @@ function json({ hide }: JournalOptions, response: ServerResponse, status: number
   response.end(`${hide(JSON.stringify(body))}\n`);
 }
 
-/** Says yes BURST times, and PER_SECOND times a second besides. */
+/** A token bucket of BURST that refills at PER_SECOND. */
 function paced(): () => boolean {
   let left = BURST;
   let at = performance.now();

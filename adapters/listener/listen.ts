@@ -4,43 +4,43 @@ import type { AddressInfo, Socket } from 'node:net';
 import { targetOf } from './target.ts';
 
 interface ListenOptions {
-  /** Whose address it is, for people who read that it cannot be listened on. */
+  /** Name of the server, for the error when it cannot listen. */
   readonly name: string;
-  /** `host` absent: on every interface. */
+  /** Without `host`: on every interface. */
   readonly bind: { readonly host?: string; readonly port: number };
-  /** Answers one request. It may throw whatever it likes. */
+  /** Handles one request. It may throw anything. */
   readonly answer: (request: IncomingMessage, response: ServerResponse, target: URL) => unknown;
-  /** Answers in the place of an `answer` that threw before it had answered. */
+  /** Sends the response when `answer` threw before it had sent headers. */
   readonly failed: (error: unknown, response: ServerResponse) => void;
-  /** Takes what upgrades; without it an upgrade is a request like others. It leaves the errors of the socket to this server. */
+  /** Handles upgrades; without it an upgrade is an ordinary request. Socket errors are handled by this server. */
   readonly upgrade?: (request: IncomingMessage, socket: Socket, head: Buffer) => void;
-  /** TLS 1.2 or newer; no handshake succeeds before the server was given a certificate. */
+  /** TLS 1.2 or newer; handshakes fail until the server has a certificate. */
   readonly isSecure?: boolean;
   readonly limits?: Partial<typeof LIMITS>;
 }
 
 export interface Listener<S extends Server = Server> {
-  /** With the port that is really listened on. */
+  /** With the actual port. */
   readonly url: string;
   readonly server: S;
-  /** Ends what stands, too. */
+  /** Also ends open connections. */
   close(): Promise<void>;
 }
 
 const LIMITS = {
-  /** Connections at once. */
+  /** Maximum number of connections. */
   connections: 64,
-  /** Bytes of a request without its body. */
+  /** Maximum size of a request without its body, bytes. */
   header: 16 * 1024,
-  /** From the connection, or the first byte of a request, to the last byte of it, ms. */
+  /** Maximum time from the connection, or the first byte of a request, to its last byte, ms. */
   requestMs: 10_000,
-  /** Between two requests, ms. */
+  /** Maximum time between two requests, ms. */
   idleMs: 5_000,
 };
 
-/** So long a client may take to read an answer that is complete, ms. */
+/** How long a client may take to read a complete response, ms. */
 const READ_MS = 30_000;
-/** So much may wait to be read on all connections together, bytes; the one for which most is waiting is ended first. */
+/** Maximum unread data on all connections together, bytes; the connection with the most is ended first. */
 const MOST_UNREAD = 64 * 1024 * 1024;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -49,7 +49,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
 };
 
-/** Listens for whoever reaches the address: nothing that comes in throws, none can take more than its share, and who waits longest for nothing goes first.
+/** Listens on an address that any client may reach: no input causes an exception, no client can take more than its share, and over the limit the oldest
+ *  connection is closed first.
  *  @throws Error that names the address when it cannot be listened on */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { name, bind, isSecure = false, upgrade } = options;
@@ -74,7 +75,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
   server.on('request', (request, response) => {
     const { socket } = request;
-    // What is sent before the answer to the request before it would be worked on all at once.
+    // Pipelined requests would all be processed concurrently.
     if (busy.has(socket)) return refuse(response, 'One request after another.');
     busy.add(socket);
     const unread = setTimeout(() => response.writableEnded && response.destroy(), READ_MS);
@@ -93,11 +94,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     });
   }
   server.on('connect', (_, socket) => hangUp(ignoreErrors(socket as Socket)));
-  // Scanners, and clients that do not trust us yet: each handshake that fails would be a line.
+  // Scanners, and clients that do not trust us yet: do not log each failed handshake.
   server.on('tlsClientError', () => undefined);
 
   await new Promise<void>((resolve, reject) => {
-    // Stays: a connection that cannot be accepted, since there are too many open files, is an error of the server.
+    // Kept after startup: a connection that cannot be accepted, e.g. for too many open files, is an error event of the server.
     server.on('error', ({ code, message }: NodeJS.ErrnoException) =>
       reject(new Error(`${name}: cannot listen on ${bind.host ?? ''}:${bind.port}: ${REASONS[code ?? ''] ?? message}`)),
     );
@@ -109,7 +110,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        // Also those that were upgraded, of which the server knows nothing any more.
+        // Including upgraded sockets, which the server no longer tracks.
         for (const socket of [...open]) end(socket);
       }),
   };
@@ -146,12 +147,12 @@ function refuse(response: ServerResponse, message: string): void {
 
 const hangUp = (socket: Socket): unknown => socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n', () => socket.destroy());
 
-/** Node stops listening to the errors of a socket that it hands on. */
+/** Node removes its error listeners from a socket that it hands over. */
 function ignoreErrors(socket: Socket): Socket {
   return socket.on('error', () => undefined);
 }
 
-/** Who has the most connections pays for one more, with the eldest: nobody can push others out. */
+/** The oldest connection of the peer with the most connections: no peer can push out others. */
 function eldestOfMost(open: ReadonlySet<Socket>): Socket | undefined {
   const byPeer = [...Map.groupBy(open, ({ remoteAddress }) => remoteAddress).values()];
   return byPeer.reduce((most, sockets) => (sockets.length > most.length ? sockets : most), [])[0];

@@ -3,7 +3,7 @@ import type { Address } from '../../machines/model/types.ts';
 
 const FAMILIES = [4, 6] as const;
 
-/** What each node should bear; several when it has one address of each family. */
+/** The address that each node should have; several when it has one of each family. */
 export type Wanted = Readonly<Record<string, Address | readonly Address[]>>;
 
 /** The annotations of nodes in memory: one address of each family. */
@@ -25,7 +25,7 @@ export class Annotations {
     }
   }
 
-  /** Where the node bears none of that family. */
+  /** Only where the node has none of that family. */
   fill(node: string, addresses: Address | readonly Address[]): void {
     this.set(
       node,
@@ -33,7 +33,7 @@ export class Annotations {
     );
   }
 
-  /** Takes `addresses` from all nodes that should not bear them. Answers those nodes. */
+  /** Removes `addresses` from all nodes that should not have them. Returns those nodes. */
   remove(addresses: readonly Address[], wanted: Wanted): ReadonlySet<string> {
     const bare = new Set<string>();
     for (const family of FAMILIES) {

@@ -21,27 +21,27 @@ interface CallLog {
   times: readonly number[];
 }
 
-/** Of a namespace in one of the lines. */
+/** The turn of a namespace in one of the lines. */
 interface Turn {
   readonly hadAt: number;
-  /** When those come back that wait. */
+  /** When the waiting callers return. */
   readonly waiting: readonly number[];
-  /** How many calls the one that asked last is for. */
+  /** Number of calls of the latest request. */
   readonly calls: number;
-  /** How many calls it has made, and since when they are counted. */
+  /** Number of calls made, and since when they are counted. */
   readonly made: { readonly since: number; readonly calls: number };
 }
 
 const NEVER = Number.NEGATIVE_INFINITY;
 const NO_TURN: Turn = { hadAt: NEVER, waiting: [], calls: 0, made: { since: NEVER, calls: 0 } };
 
-/** In the place of a namespace, for calls of nobody. */
+/** Placeholder for calls without a namespace. */
 const NOBODY = '';
 
 const HOUR_MS = 3_600_000;
 
-/** The budget of one token for all processes that are given this object: the calls of the last minute one by one, as a provider counts them, and a bucket
- *  for the hour that fills all the time. */
+/** The budget of one token for all processes that share this object: a log of the calls of the last minute, as a provider counts them, and a bucket
+ *  for the hour that refills continuously. */
 export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryBudget => {
   const { perMinute, perHour, createsPerMinute, minuteMs, leaves, keptForQuiet, lineOf } = budgetFigures(options);
   const minute: CallLog = { capacity: Math.floor(perMinute), times: [] };
@@ -65,14 +65,14 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
     const now = clock.monotonic();
     const { ofMinute, ofHour } = leaves(purpose);
     const logs = [{ log: minute, usable: minute.capacity - ofMinute }];
-    // Creations have a log of their own, which they may fill.
+    // Creations have a log of their own, which they may use completely.
     if (purpose === 'create') logs.push({ log: creates, usable: creates.capacity });
     const calls = Math.min(wanted, Math.max(1, Math.min(perHour - ofHour, ...logs.map(({ usable }) => usable))));
     const line = lines.get(lineOf(purpose)) ?? new Map<string, Turn>();
     lines.set(lineOf(purpose), line);
     const { ahead, namespace } = placeIn(line, namespaces, now);
     const turnOf = (each: string): Turn => line.get(each) ?? NO_TURN;
-    /** Until the calls are free when so many others are given places first, and so many are kept. */
+    /** Wait until the calls are available, after `others` calls that go first and with `keeping` calls reserved, ms. */
     const waitBehind = (others: number, keeping: number): number => {
       const filled = Math.ceil(((calls + others + ofHour - hour.left) * HOUR_MS) / perHour);
       const freed = logs.map(({ log, usable }) => {
@@ -103,7 +103,7 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
     for (const { log } of logs) log.times = [...Array<number>(calls).fill(now), ...log.times].slice(0, log.capacity);
     return 0;
   };
-  /** Which of the namespaces gives its turn, and how many calls of others that wait have theirs before. */
+  /** Which of the namespaces uses its turn, and how many waiting calls of others go first. */
   const placeIn = (line: Map<string, Turn>, namespaces: readonly string[], now: number) => {
     for (const [each, { hadAt, waiting }] of line) if (hadAt + minuteMs <= now && !isWaiting({ waiting }, now)) line.delete(each);
     const hadAt = (each: string): number => (line.get(each) ?? NO_TURN).hadAt;
@@ -147,5 +147,5 @@ export const memoryBudget = (clock: Clock, options: BudgetOptions = {}): MemoryB
   };
 };
 
-/** Whoever was told to come now may still be on its way. */
+/** A caller whose wait has just ended may still be about to return. */
 const isWaiting = ({ waiting }: Pick<Turn, 'waiting'>, now: number): boolean => waiting.some((at) => now < at + TURN_KEPT_MS);

@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../actors/ports/records.ts';
 
-/** Time that passes only when told so. */
+/** Time that passes only on request. */
 export interface VirtualClock extends Clock {
-  /** Lets `ms` pass: runs what falls due, in order of time and then of creation, and after each timer waits until all promises are quiet. */
+  /** Lets `ms` pass: runs due timers by time, then by creation, and after each waits until all promises have settled. */
   advance(ms: number): Promise<void>;
-  /** Goes from timer to timer until `condition` holds; resolves with the ms that passed. @throws Error when it does not hold within `maxMs`. */
+  /** Advances from timer to timer until `condition` holds; resolves with the ms that passed. @throws Error when it does not hold within `maxMs`. */
   runUntil(condition: () => boolean, maxMs: number): Promise<number>;
-  /** Waits until all promises are quiet and nothing is due now. */
+  /** Waits until all promises have settled and nothing is due now. */
   settle(): Promise<void>;
   /** The wall clock jumps by `ms`; timers and the monotonic clock do not. */
   jump(ms: number): void;
-  /** How many timers wait. */
+  /** Number of pending timers. */
   pending(): number;
 }
 
@@ -21,7 +21,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** The first timer by time, then by creation. Few wait at once, so a plain search is quick enough. */
+/** The first timer by time, then by creation. Few are pending at once, so a linear search is fast enough. */
 const firstOf = (timers: ReadonlySet<Timer>): Timer | null => {
   let first: Timer | null = null;
   for (const timer of timers) {

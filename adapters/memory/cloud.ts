@@ -7,7 +7,7 @@ import { type Duration, durationOf } from './random.ts';
 import { MemoryServices, type ServicesSettings } from './services.ts';
 
 export interface CloudSettings extends ServicesSettings {
-  /** How long an action goes on; the address is locked meanwhile and moves at the end. Default 0: done at once. */
+  /** How long an action takes; the address is locked meanwhile and moves at the end. Default 0: done immediately. */
   readonly actionMs?: Duration;
   /** Addresses of each family that one node can hold. Default 1. */
   readonly addressesPerNode?: number;
@@ -15,7 +15,7 @@ export interface CloudSettings extends ServicesSettings {
   readonly quota?: number;
 }
 
-/** Somebody held an address from `at` (virtual ms) on; null from when nobody did. */
+/** An address was held from `at` (virtual ms) on; null when it was unassigned from then. */
 export interface Holding {
   readonly at: number;
   readonly providerID: ProviderID | null;
@@ -25,7 +25,7 @@ interface HeldAddress {
   readonly address: Address;
   readonly region: string;
   providerID: ProviderID | null;
-  /** The action that goes on, by whomever it was started. */
+  /** The running action, ours or another client's. */
   pending: PendingAction | null;
   readonly history: Holding[];
 }
@@ -36,15 +36,15 @@ interface PendingAction {
 
 const notFound = (what: string): ProviderError => new ProviderError('NotFound', `${what}: not found`);
 
-/** A cloud account in memory: every method is one request that arrived. @throws ProviderError as a real one answers. */
+/** A cloud account in memory: every method is one request that arrived. @throws ProviderError like a real provider. */
 export class MemoryCloud extends MemoryServices {
   readonly #clock: Clock;
   readonly #settings: Required<Omit<CloudSettings, 'firewallMs'>>;
   readonly #addresses = new Map<Address, HeldAddress>();
-  /** Node → region; null for one that takes addresses of any. */
+  /** Node → region; null for a node that accepts addresses of any region. */
   readonly #nodes = new Map<ProviderID, string | null>();
   readonly #actions = new Map<ActionRef, 'running' | 'completed' | 'errored'>();
-  /** Kept after a deletion too. */
+  /** Kept even after a deletion. */
   readonly #histories = new Map<Address, Holding[]>();
   #created = 0;
   #actionsStarted = 0;
@@ -65,12 +65,12 @@ export class MemoryCloud extends MemoryServices {
     for (const node of nodes) this.#nodes.set(node, null);
   }
 
-  /** A node that takes addresses of its region only. */
+  /** A node that accepts only addresses of its region. */
   addNodeIn(region: string, node: ProviderID): void {
     this.#nodes.set(node, region);
   }
 
-  /** The machine is gone: its addresses are held by nobody, and no firewall covers it. */
+  /** The machine is gone: its addresses are unassigned, and no firewall covers it. */
   removeNode(node: ProviderID): void {
     this.#nodes.delete(node);
     this.leaveFirewalls(node);
@@ -85,7 +85,7 @@ export class MemoryCloud extends MemoryServices {
     this.#move(held, providerID);
   }
 
-  /** Somebody else moves the address, at once. */
+  /** Another client moves the address, immediately. */
   moveByHand(address: Address, providerID: ProviderID | null): void {
     this.#move(this.#held(address), providerID);
   }
@@ -94,7 +94,7 @@ export class MemoryCloud extends MemoryServices {
     this.#addresses.delete(address);
   }
 
-  /** Somebody else's action goes on for `ms` and changes nothing. */
+  /** Another client's action runs for `ms` and changes nothing. */
   lock(address: Address, ms: number): void {
     const held = this.#held(address);
     const pending = { to: held.providerID };
@@ -108,7 +108,7 @@ export class MemoryCloud extends MemoryServices {
     this.#quota = quota;
   }
 
-  /** The next `times` actions end as errored and move nothing. */
+  /** The next `times` actions end as errored without effect. */
   failActions(times: number): void {
     this.#actionsToFail = times;
   }
@@ -123,7 +123,7 @@ export class MemoryCloud extends MemoryServices {
     return this.list();
   }
 
-  /** Who held the address when, oldest first; of a deleted one too. */
+  /** The holders of the address over time, oldest first; also for a deleted address. */
   history(address: Address): readonly Holding[] {
     return this.#histories.get(address) ?? [];
   }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClusterListener, PoolObject } from '../../actors/ports/cluster.ts';
 import type { NodeRef, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../../machines/model/types.ts';
 
-/** What is watched by itself: pools, RoutedIPs and NodeDNSRecordSets; classes and issuers; nodes; Services with their endpoints, and Pods. */
+/** The separate watches: pools, RoutedIPs and NodeDNSRecordSets; classes and issuers; nodes; Services with their endpoints, and Pods. */
 export type Watched = 'objects' | 'policies' | 'nodes' | 'services';
 
 /** What a process sees of the cluster. */
@@ -10,7 +10,7 @@ export interface Seen {
   readonly pools: ReadonlyMap<string, PoolObject>;
   readonly policies: ReadonlyMap<string, PoolObject>;
   readonly nodes: ReadonlyMap<string, ObservedNode>;
-  /** What pools have annotated on the node. */
+  /** The addresses annotated on the node by pools. */
   readonly annotated: (node: string) => ObservedNode['reservedIPs'];
   readonly services: ReadonlyMap<string, ObservedService>;
   readonly pods: ReadonlyMap<string, ObservedPod>;
@@ -18,23 +18,23 @@ export interface Seen {
 
 export type Tell = (listener: ClusterListener, seen: Seen) => void;
 
-/** What is watched, and how it is told. */
+/** The watched world, and how it is reported. */
 export interface WatchedWorld {
   readonly seen: Seen;
-  /** As it is now, copied or not. */
+  /** The current state, copied or live. */
   copy(watched: Watched): Partial<Seen>;
   live(watched: Watched): Partial<Seen>;
   readonly tellFacts: Tell;
   tellPool(listener: ClusterListener, seen: Seen, pool: PoolObject): void;
 }
 
-/** A change of which a watch that is stuck has not told, with what stood then. */
+/** A change that a stuck watch has not reported, with the state at that time. */
 interface Missed {
   readonly seen: Partial<Seen>;
   readonly tell: Tell;
 }
 
-/** The watches of one process. Each tells at once what changes, unless it is stuck. */
+/** The watches of one process. Each reports changes immediately, unless it is stuck. */
 export class ClusterWatch {
   readonly #world: WatchedWorld;
   readonly #stuck = new Map<Watched, Missed[]>();
@@ -48,7 +48,7 @@ export class ClusterWatch {
     this.#seen = world.seen;
   }
 
-  /** Everything is listed. */
+  /** Lists everything. */
   open(listener: ClusterListener): void {
     this.#listener = listener;
     this.resync();
@@ -58,7 +58,7 @@ export class ClusterWatch {
     this.#listener = null;
   }
 
-  /** Tells everything again, as far as it is seen. */
+  /** Reports everything again, as far as it is seen. */
   resync(): void {
     this.#tell((listener, seen) => {
       this.#machines = machinesIn(seen);
@@ -81,7 +81,7 @@ export class ClusterWatch {
     return !this.#stuck.has(watched);
   }
 
-  /** It tells nothing more. False when it is stuck already. */
+  /** Stops reporting. False when it is already stuck. */
   stick(watched: Watched): boolean {
     if (this.#stuck.has(watched)) return false;
     this.#stuck.set(watched, []);
@@ -89,7 +89,7 @@ export class ClusterWatch {
     return true;
   }
 
-  /** It tells the first thing that it has missed. True once it has missed nothing, and tells at once again. */
+  /** Reports the first missed change. True once there is none left, and it reports immediately again. */
   catchUp(watched: Watched): boolean {
     const missed = this.#stuck.get(watched)?.shift();
     if (!missed) {
@@ -102,7 +102,7 @@ export class ClusterWatch {
     return false;
   }
 
-  /** It lists anew: what came and went meanwhile it never tells. */
+  /** Relists: objects that came and went meanwhile are never reported. */
   relist(watched: Watched): void {
     if (!this.#stuck.delete(watched)) return;
     const former = this.#seen;
@@ -117,7 +117,7 @@ export class ClusterWatch {
     } else this.#told(watched, this.#world.tellFacts);
   }
 
-  /** It sees again what is. */
+  /** It sees the live state again. */
   #looks(watched: Watched): void {
     this.#seen = { ...this.#seen, ...this.#world.live(watched) };
   }
@@ -133,7 +133,7 @@ export class ClusterWatch {
     this.#tell((listener) => listener.machinesObserved?.(now));
   }
 
-  /** Those that are to be evacuated are told when they are others than before. */
+  /** Also reports machines and nodes to evacuate when they have changed. */
   #told(watched: Watched, tell: Tell): void {
     if (watched === 'nodes') this.#tellMachines();
     this.#tell(tell);
@@ -145,7 +145,7 @@ export class ClusterWatch {
   }
 }
 
-/** Of a Node without a providerID its name stands for it. */
+/** Keyed by providerID; by name for a Node without one. */
 const machinesIn = ({ nodes }: Seen): ReadonlyMap<string, string> =>
   new Map([...nodes.values()].map(({ providerID, name }) => [providerID || name, name]));
 
@@ -157,7 +157,7 @@ type Objects = ReadonlyMap<string, PoolObject>;
 const vanished = (before: Objects, now: Objects): readonly PoolObject[] =>
   [...before].flatMap(([key, object]) => (now.get(key)?.ref.uid === object.ref.uid ? [] : [object]));
 
-/** A change of status alone is no news. */
+/** A change of the status alone is not reported. */
 const changedIn = (before: Objects, now: Objects): readonly PoolObject[] =>
   [...now].flatMap(([key, object]) => {
     const then = before.get(key);

@@ -28,15 +28,15 @@ export interface MatchSelectors {
 }
 
 export interface MemoryClusterOptions {
-  /** The name of a pool's selectors that its facts bear: the pool machine's own function. */
+  /** Derives the query name in a pool's facts from its selectors: the pool machine's own function. */
   queryOf(match: MatchSelectors): string;
-  /** Tells that an object is gone, at once unless given. */
+  /** Schedules the notification that an object is gone; default: immediately. */
   readonly goes?: (tell: () => void) => void;
-  /** Without it no intent of a creation grows old. */
+  /** Without it creation intents never expire. */
   readonly now?: () => number;
 }
 
-/** A process that watches. */
+/** A watching process. */
 interface Listening {
   readonly watch: ClusterWatch;
   readonly write: () => void;
@@ -49,10 +49,10 @@ export const keyOf = ({ kind, namespace, name }: Omit<ObjectRef, 'uid'>): string
 
 export const ROUTED_IP = 'RoutedIP';
 
-/** The kind whose facts bear the addresses that pools have annotated. */
+/** The kind whose facts contain the addresses annotated by pools. */
 const RECORD_SET = 'NodeDNSRecordSet';
 
-/** The objects of a cluster in memory, who watches them, and how they are written: what all its processes share. */
+/** The objects of a cluster in memory, their watchers and their writes: the state that all its processes share. */
 export class ClusterWorld {
   readonly pools = new Map<string, PoolObject>();
   readonly policies = new Map<string, PoolObject>();
@@ -64,16 +64,16 @@ export class ClusterWorld {
   readonly announced: { about: ObjectRef; event: ClusterEvent }[] = [];
   readonly processes = new Set<Listening>();
   readonly holders = new Holders((name) => this.nodes.has(name));
-  /** Told after the write. Pools do not read annotations: a change of them alone is no news to them. */
+  /** Reported after the write. Pools do not read annotations, so a change of them alone does not notify pools. */
   readonly annotations = new Annotations(() => {
     if (this.#annotationsTold) queueMicrotask(() => this.#tellAnnotations());
     this.#annotationsTold = false;
   });
-  /** What is said of nodes that are to be evacuated, by node. */
+  /** The evacuation status by node. */
   evacuations: Readonly<Record<string, Evacuation>> = {};
   /** Writes fail. */
   failing = false;
-  /** What lags behind is not written yet: projections, marks. */
+  /** Asynchronous writes (projections, marks) are delayed. */
   lagging = false;
   readonly #options: MemoryClusterOptions;
   #annotationsTold = true;
@@ -85,19 +85,19 @@ export class ClusterWorld {
 
   // ---- facts
 
-  /** Everything as it is. */
+  /** The current state of everything. */
   get seen(): Seen {
     const { pools, policies, nodes, services, pods } = this;
     return { pools, policies, nodes, services, pods, annotated: (node) => this.annotations.of(node) };
   }
 
-  /** What one watch sees, as it is from now on. */
+  /** A live view of what one watch sees. */
   live(watched: Watched): Partial<Seen> {
     const { pools, policies, nodes, services, pods, annotated } = this.seen;
     return { objects: { pools }, policies: { policies }, nodes: { nodes, annotated }, services: { services, pods } }[watched];
   }
 
-  /** What one watch sees, as it is now. */
+  /** A snapshot of what one watch sees. */
   copy(watched: Watched): Partial<Seen> {
     const annotated = new Map([...this.nodes.keys()].map((node) => [node, this.annotations.of(node)]));
     return {
@@ -151,7 +151,7 @@ export class ClusterWorld {
 
   // ---- writes
 
-  /** The uid and the time, ms since the epoch, of an object that is created now. */
+  /** The uid and the creation time, ms since the epoch, of a new object. */
   nextObject(): { readonly uid: string; readonly createdAt: number } {
     this.#created += 1;
     return { uid: `uid-${this.#created}`, createdAt: Date.UTC(2026, 0, 1) + this.#created };
@@ -161,13 +161,13 @@ export class ClusterWorld {
     this.pools.set(keyOf(pool.ref), pool);
   }
 
-  /** The pool of this very object; one that was deleted and made again is another. */
+  /** The stored object with this uid; a recreated one is a different object. */
   readonly stored = (ref: ObjectRef): PoolObject | null => {
     const pool = this.pools.get(keyOf(ref));
     return pool !== undefined && pool.ref.uid === ref.uid ? pool : null;
   };
 
-  /** `accounted`: what projections of this process have carried of the object. Answers the nodes from which an annotation was taken. */
+  /** `accounted`: what this process's projections of the object have carried. Returns the nodes from which an annotation was removed. */
   write(projection: PoolProjection, accounted: Accounted): ReadonlySet<string> {
     const pool = this.stored(projection.ref);
     const policy = this.policies.get(keyOf(projection.ref));
@@ -176,12 +176,12 @@ export class ClusterWorld {
       this.policies.set(keyOf(policy.ref), { ...policy, status: structuredClone(projection.status) as Json });
       this.conditions.set(keyOf(policy.ref), projection.conditions);
     }
-    // A leader that was overtaken does not put its older view over the newer one.
+    // A former leader must not overwrite newer state with older.
     if (pool === null || termOf(pool.status) > termOf(projection.status)) return new Set();
     this.projections.push(projection);
     const { now = () => 0 } = this.#options;
     const stays = projection.partial ? pool.status : accounted.left(projection.status, pool.status, now());
-    // A change of status alone is no news to the watches.
+    // The watches do not report a change of the status alone.
     this.store({ ...pool, status: { ...fieldsOf<Json>(stays), ...(structuredClone(projection.status) as { [key: string]: Json }) } });
     const kept = projection.partial ? (this.conditions.get(keyOf(pool.ref)) ?? []) : [];
     const others = kept.filter(({ type }) => !projection.conditions.some((condition) => condition.type === type));
@@ -209,7 +209,7 @@ export class ClusterWorld {
     if (pool === null) throw new Unreachable(`memory cluster: ${keyOf(ref)} is gone`);
     const next = change(pool);
     this.store(next);
-    // The address that a RoutedIP has got stands in its status alone.
+    // The address bound to a RoutedIP is stored only in its status.
     const isBound = fieldsOf<Json>(next.status).routedIP !== fieldsOf<Json>(pool.status).routedIP;
     if (isBound || next.generation !== pool.generation || !isDeepStrictEqual(next.marks, pool.marks))
       queueMicrotask(() => this.stored(ref) && this.poolChanged(next));
@@ -220,7 +220,7 @@ export class ClusterWorld {
     if (this.failing) throw new Unreachable('memory cluster: writes fail');
   }
 
-  /** Our finalizer is put on or taken off; an object that is being deleted goes with it. */
+  /** Sets or removes our finalizer; an object that is being deleted disappears with its last one. */
   guard(ref: ObjectRef, finalizers: readonly string[]): void {
     if (this.stored(ref) === null) return;
     const next = this.change(ref, (pool) => ({ ...pool, marks: { annotations: pool.marks?.annotations ?? {}, finalizers } }));
@@ -234,7 +234,7 @@ export class ClusterWorld {
   }
 }
 
-/** Selectors that cannot be parsed let nothing through. */
+/** Null for selectors that cannot be parsed. */
 function serving({ pods }: Seen, match: MatchSelectors): readonly string[] | null {
   try {
     return servingNodes([...pods.values()], compile(match));
@@ -243,7 +243,7 @@ function serving({ pods }: Seen, match: MatchSelectors): readonly string[] | nul
   }
 }
 
-/** A node as the watch shows it once pools have annotated it; what a test says of its annotations stands. */
+/** A node as the watch shows it with the pools' annotations; annotations set by a test take precedence. */
 function annotatedNode({ annotated }: Seen, node: ObservedNode): ObservedNode {
   const reservedIPs = annotated(node.name) ?? [];
   return reservedIPs.length === 0 ? node : { reservedIPs, ...node };

@@ -5,12 +5,12 @@ import type { Address, Condition, Evacuation, ObjectRef, ObservedNode, ObservedP
 import { ClusterWorld, keyOf, type MemoryClusterOptions, ROUTED_IP } from './cluster-world.ts';
 import { type ProcessCluster, processCluster } from './process-cluster.ts';
 
-/** Pools, NodeDNSRecordSets, nodes and pods in memory. Both kinds are called pools here, as in the port. Selectors are left to them: facts bear all
- *  nodes, and names those with pods that the pool selects. */
+/** Pools, NodeDNSRecordSets, nodes and pods in memory. Both kinds are called pools here, as in the port. Node selectors are left to them: facts contain
+ *  all nodes, and the names of those with pods that the pool selects. */
 export interface MemoryCluster {
   process(): ProcessCluster;
-  /** Creates or changes a pool, or an object of another `kind`; a changed spec is another generation. Answers its reference. `status` and `annotations`: those of one that
-   *  stood before anybody watched, or was restored; one that is there already keeps its own. */
+  /** Creates or changes a pool, or an object of another `kind`; a changed spec increments the generation. Returns its reference. `status` and `annotations` are for an
+   *  object that predates the operator, or was restored; an existing object keeps its own. */
   setPool(pool: {
     readonly kind?: string;
     readonly namespace?: string;
@@ -23,27 +23,27 @@ export interface MemoryCluster {
   removePool(ref: ObjectRef): void;
   setNode(...nodes: readonly ObservedNode[]): void;
   removeNode(name: string): void;
-  /** Behind all nodes. */
+  /** The machines of all nodes. */
   machines(): readonly string[];
   setPod(...pods: readonly ObservedPod[]): void;
   removePod(namespace: string, name: string): void;
-  /** Puts annotations of the group routedip.io in the place of those that the object has. */
+  /** Replaces the object's annotations of the group routedip.io. */
   annotate(ref: ObjectRef, annotations: Readonly<Record<string, string>>): void;
   /** Creates or changes a ClusterRoutedIPClass or a RoutedIPIssuer. */
   setPolicy(policy: { readonly kind: string; readonly namespace?: string; readonly name: string; readonly spec: Json }): ObjectRef;
   removePolicy(ref: ObjectRef): void;
   /** Null removes it. */
   setService(namespace: string, name: string, service: ObservedService | null): void;
-  /** Node → effect of the holder's taint that it bears. */
+  /** Node → effect of its holder taint. */
   holders(): Readonly<Record<string, string>>;
-  /** By node, what its condition says of how far its evacuation has come. */
+  /** The evacuation condition by node. */
   evacuations(): Readonly<Record<string, Evacuation>>;
-  /** Takes the holder's taint off a node, as an administrator may. */
+  /** Removes the holder taint of a node, as an administrator may. */
   untaint(node: string): void;
   pool(ref: ObjectRef): PoolObject | null;
   /** Every projection that was written, oldest first. */
   readonly projections: readonly PoolProjection[];
-  /** Every Event that was announced, once each, oldest first; also of pools that are gone. */
+  /** Every announced Event, without duplicates, oldest first; including those of deleted pools. */
   readonly announced: readonly { readonly about: ObjectRef; readonly event: ClusterEvent }[];
   conditions(ref: ObjectRef): readonly Condition[];
   /** Node → address, as annotated; of IPv4 when no family is named. */

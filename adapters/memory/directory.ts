@@ -2,11 +2,11 @@ import type { ProviderDirectory, ProviderNeed } from '../../actors/ports/directo
 
 type Known = ProviderDirectory['all'];
 
-/** Providers that stand, and that a test may put in, change and take away. */
+/** A fixed set of providers that a test can add to, change and remove from. */
 export interface MemoryDirectory extends ProviderDirectory {
-  /** What is asked for. Nothing comes of it. */
+  /** Recorded needs; they have no effect. */
   readonly needs: readonly ProviderNeed[];
-  /** Puts `known` under the key; null takes away what stands there. */
+  /** Sets the provider of a key; null removes it. */
   set(key: string, known: Known[string] | null): void;
 }
 

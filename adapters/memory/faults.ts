@@ -3,8 +3,8 @@ import type { ErrorKind } from '../../machines/model/types.ts';
 
 /** What goes wrong with a call. */
 export type Fault =
-  /** Answered by an error; without effect. `Unavailable` leaves a write in doubt, as a 503 does: with `effectAfterMs`, of two seconds at most, it takes effect that
-   *  late all the same. */
+  /** Fails with an error, without effect. `Unavailable` leaves a write in doubt, as a 503 does: with `effectAfterMs`, of two seconds at most, it still takes
+   *  effect that much later. */
   | {
       readonly kind: 'refuse';
       readonly error: ErrorKind;
@@ -12,13 +12,13 @@ export type Fault =
       readonly retryAfterMs?: number;
       readonly effectAfterMs?: number;
     }
-  /** No connection comes about: nothing was sent, and the caller knows it. */
+  /** The connection is refused: nothing was sent, and the caller knows it. */
   | { readonly kind: 'noConnection' }
-  /** The connection breaks before the request arrived: no effect, which the caller cannot know. */
+  /** The connection breaks before the request arrived: no effect, but the caller cannot know that. */
   | { readonly kind: 'loseRequest' }
-  /** The connection breaks after the request arrived: it takes effect, which the caller cannot know. */
+  /** The connection breaks after the request arrived: it takes effect, but the caller cannot know that. */
   | { readonly kind: 'loseReply' }
-  /** Nothing is answered until the call deadline. With `effectAfterMs` the request takes effect that late all the same. */
+  /** No reply until the call deadline. With `effectAfterMs` the request still takes effect that much later. */
   | { readonly kind: 'hang'; readonly effectAfterMs?: number };
 
 export interface Faults<Verb extends string> {
@@ -46,10 +46,10 @@ export const faultPlan = <Verb extends string>(): Faults<Verb> => {
   };
 };
 
-/** How long an assign can still take effect after a 500 that the API itself answers, ms. */
+/** How long an assign can still take effect after a 500 from the API itself, ms. */
 export const ANSWERED_MS = 2_000;
 
-/** What a fault looks like to the caller of `about`; only a write can leave a doubt. */
+/** The error that a fault causes for the caller of `about`; only a write can be in doubt. */
 export const faultError = (about: string, fault: Fault, isWrite: boolean): ProviderError => {
   const unknown = { unknownOutcome: isWrite };
   switch (fault.kind) {

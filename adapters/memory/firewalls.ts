@@ -5,17 +5,17 @@ import { portText } from '../../machines/model/port.ts';
 import type { Port, ProviderID } from '../../machines/model/types.ts';
 import { type Duration, durationOf } from './random.ts';
 
-/** Of one firewall, as a real provider has them. */
+/** Limits of one firewall, as at a real provider. */
 const MAX_RULES = 50;
 const MAX_NODES = 10;
 
-/** What is in a firewall besides the rules and nodes of which ours are a part: somebody else's. */
+/** Content of a firewall that is not ours. */
 export interface ForeignContent {
-  /** Rules that no port text can say: ranges, outbound ones. They count for the limit. Default 0. */
+  /** Rules that `portText` cannot express: ranges, outbound ones. They count towards the limit. Default 0. */
   readonly otherRules?: number;
-  /** Ports that a rule opens to everybody and to others by name: open, but not ours to close. */
+  /** Ports that a rule opens to everybody and also to named sources: open, but not ours to close. */
   readonly mixed?: readonly string[];
-  /** Nodes that are in it by a tag: covered, but not by anything that could be added or removed here. */
+  /** Nodes included by a tag: covered, but cannot be added or removed here. */
   readonly tagged?: readonly ProviderID[];
 }
 
@@ -31,7 +31,7 @@ export type CloudChange = 'changed' | 'unchanged';
 
 const idOf = (name: string): string => `firewall-${name}`;
 
-/** The firewalls of a cloud account in memory. @throws ProviderError as a real one answers. */
+/** The firewalls of a cloud account in memory. @throws ProviderError like a real provider. */
 export class MemoryFirewalls {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -52,17 +52,17 @@ export class MemoryFirewalls {
     this.#firewalls.set(name, { ...sets, otherRules, mixed, pendingUntil: 0 });
   }
 
-  /** Somebody deletes it. */
+  /** Deleted by another client. */
   remove(name: string): void {
     this.#firewalls.delete(name);
   }
 
-  /** From now on a change stays pending for so long. */
+  /** From now on a change stays pending for this long. */
   setChangeMs(changeMs: Duration): void {
     this.#changeMs = changeMs;
   }
 
-  /** From now on no change is applied on the machine, or they are again. */
+  /** From now on changes are not applied on the machine, or are applied again. */
   setStuck(node: ProviderID, stuck: boolean): void {
     if (stuck) this.#stuck.add(node);
     else this.#stuck.delete(node);

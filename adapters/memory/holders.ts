@@ -1,13 +1,13 @@
 import type { HolderEffect, HolderMark } from '../../actors/ports/cluster.ts';
 
-/** The taints of holders of routed addresses, in memory. */
+/** The holder taints of nodes with routed addresses, in memory. */
 export class Holders {
   readonly #effects = new Map<string, HolderEffect>();
   readonly #isThere: (node: string) => boolean;
-  /** What was done last about all of them. */
+  /** The last operation on all marks. */
   markedBy: (() => void) | null = null;
 
-  /** A node that is not there bears nothing. */
+  /** A node that does not exist has no taint. */
   constructor(isThere: (node: string) => boolean) {
     this.#isThere = isThere;
   }
@@ -16,14 +16,14 @@ export class Holders {
     if (this.#isThere(node)) this.#effects.set(node, effect);
   }
 
-  /** `spared`: nodes of which `wanted` says nothing. */
+  /** `spared`: nodes that `wanted` does not cover. */
   markAll(wanted: Readonly<Record<string, HolderMark>>, complete: boolean, spared: ReadonlySet<string> = new Set()): void {
     for (const [node, mark] of Object.entries(wanted)) if (mark !== 'AsItIs') this.mark(node, mark);
     if (!complete) return;
     for (const node of this.#effects.keys()) if (!Object.hasOwn(wanted, node) && !spared.has(node)) this.#effects.delete(node);
   }
 
-  /** The node is gone, or somebody took the taint off. */
+  /** The node is gone, or its taint was removed externally. */
   drop(node: string): void {
     this.#effects.delete(node);
   }
@@ -34,12 +34,12 @@ export class Holders {
   }
 }
 
-/** What a process wants of all marks. Whoever wanted something last puts on again, every so often, what somebody took off. */
+/** The marks wanted by a process. The process that wanted something last periodically restores marks that were removed externally. */
 export const wishes = (
   holders: Holders,
 ): {
   want(wanted: Readonly<Record<string, HolderMark>>, complete: boolean): () => void;
-  /** The node is marked at once, or could not be: what was wanted of all before says nothing against it. */
+  /** Marks the node immediately, or fails: earlier wants for all nodes must not remove it. */
   mark(node: string, write: () => void): void;
   again(run: (mark: () => void) => void): void;
   forget(): void;
@@ -53,7 +53,7 @@ export const wishes = (
     },
     want: (wanted, complete) => {
       marked.clear();
-      // What was marked since by itself is nobody's fault: only what is missing is put on again.
+      // Nodes may have been marked individually since: only restore what is missing.
       const mark = (): void => holders.markAll(wanted, false);
       return () => {
         holders.markedBy = mark;

@@ -5,44 +5,44 @@ import type { Clock } from '../../actors/ports/records.ts';
 import { MemoryPlatform } from './job-platform.ts';
 import { type Duration, durationOf } from './random.ts';
 
-/** How a Job goes that a test scripts. Without a script it does what it is asked, and says so. */
+/** How a Job scripted by a test behaves. Without a script it performs its request, and reports so. */
 export type JobScript =
-  /** The container ends with this code; with 0 after it has done what it was asked. `says` takes the place of what it would say. */
+  /** The container exits with this code; with 0 after performing its request. `says` replaces its message. */
   | { readonly kind: 'exit'; readonly code: number; readonly says?: JobMessage; readonly afterMs?: number }
-  /** Its container is killed, for want of memory say; `does`: after it has done what it was asked. */
+  /** Its container is killed, e.g. when out of memory; `does`: after performing its request. */
   | { readonly kind: 'killed'; readonly does: boolean; readonly afterMs?: number }
-  /** It ends with 0, and nothing was done. */
+  /** It exits with 0, and nothing was done. */
   | { readonly kind: 'pretend'; readonly says: JobMessage }
-  /** No container begins, and Kubernetes says why; after `forMs` it goes as without a script, without that never. */
+  /** No container starts, and Kubernetes says why; after `forMs` it behaves as without a script, without `forMs` never. */
   | { readonly kind: 'stuck'; readonly reason?: string; readonly why: string; readonly forMs?: number }
-  /** It goes on until its deadline; `does`: after it has done what it was asked. */
+  /** It runs until its deadline; `does`: after performing its request. */
   | { readonly kind: 'hang'; readonly does?: boolean };
 
-/** What Jobs work on. */
+/** The platform that Jobs work on. */
 export interface JobPlatform {
-  /** Does what a Job is asked, as a good template does. Null when there is no such thing. @throws ProviderError */
+  /** Performs the request of a Job, like a correct template. Null when the address does not exist. @throws ProviderError */
   carryOut(request: JobRequest): JobMessage | null | Promise<JobMessage | null>;
 }
 
 export interface MemoryJob {
   readonly name: string;
   readonly request: JobRequest;
-  /** Of the template that it was made from. */
+  /** The template it was created from. */
   readonly template: string;
   /** Virtual ms. */
   readonly createdAt: number;
   state: Exclude<JobState, { readonly kind: 'busy' }>;
-  /** It is there no more. */
+  /** It no longer exists. */
   gone: boolean;
 }
 
 export interface MemoryJobsOptions {
-  /** How long a Job takes until it has done what it was asked, ms. */
+  /** How long a Job takes to perform its request, ms. */
   readonly takesMs?: number;
-  /** How much later its end is seen, ms. Default 0. */
+  /** How much later its end is observed, ms. Default 0. */
   readonly tellsMs?: Duration;
   readonly deadlineMs?: number;
-  /** Where in its range each duration falls: 0 ≤ n < 1. Default: at its start. */
+  /** Position of each duration in its range: 0 ≤ n < 1. Default: its start. */
   readonly random?: () => number;
 }
 
@@ -54,13 +54,13 @@ const hasMade = ({ state }: MemoryJob, address: string): boolean => state.kind =
 /** The Jobs of a cluster in memory, and the platform behind them. */
 export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
   readonly platform: Platform;
-  /** All that were ever created, oldest first. */
+  /** All Jobs ever created, oldest first. */
   readonly created: MemoryJob[] = [];
-  /** Jobs that were created while another one about the same was alive. There must be none. */
+  /** Jobs created while another one about the same subject was alive. There must be none. */
   readonly overlaps: string[] = [];
-  /** Why nothing about Jobs is allowed now; null for no reason. */
+  /** Why requests about Jobs are refused now; null when they are not. */
   refused: Error | null = null;
-  /** From what Jobs are made from now on. */
+  /** The template of Jobs created from now on. */
   template = 'first';
   readonly #clock: Clock;
   readonly #options: Required<MemoryJobsOptions>;
@@ -73,18 +73,18 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
     this.#options = { takesMs: 2_000, tellsMs: 0, deadlineMs: 300_000, random: () => 0, ...options };
   }
 
-  /** The next Job of this action goes by the script. */
+  /** The next Job of this action follows the script. */
   script(action: JobRequest['action'], script: JobScript): void {
     this.#scripts.push({ action, script });
   }
 
-  /** The template is a good one from now on: what ends, ends well. */
+  /** The template is correct from now on: Jobs that end, succeed. */
   mend(): void {
     this.#scripts.length = 0;
     this.#isMended = true;
   }
 
-  /** Somebody deletes what runs of this action, with its Pods; what it has not done yet is never done. Of a Job that creates it stays known that it was there. */
+  /** Deletes the running Jobs of this action with their Pods, as a user may; what they have not done yet is never done. A create Job remains as vanished. */
   remove(action: JobRequest['action']): number {
     const running = this.present.filter(({ request, state }) => request.action === action && state.kind === 'running');
     for (const job of running) {
@@ -94,12 +94,12 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
     return running.length;
   }
 
-  /** The actions of all that were created, oldest first. */
+  /** The actions of all created Jobs, oldest first. */
   get actions(): readonly string[] {
     return this.created.map(({ request }) => request.action);
   }
 
-  /** Those that are still there. */
+  /** The Jobs that still exist. */
   get present(): readonly MemoryJob[] {
     return this.created.filter(({ gone }) => !gone);
   }
@@ -138,7 +138,7 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
     if (found) return found.state;
     if (known !== null) return { kind: 'vanished', job: known };
     const other = this.#aliveAbout(request);
-    // One that prunes by what was wanted once is ended for anything else.
+    // A prune Job may be outdated: any other request stops it.
     if (other?.request.action === 'prune') other.gone = true;
     if (other) return { ...other.state, kind: 'busy', job: `Job ${other.name}` };
     await fence.read();
@@ -245,7 +245,7 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
     }
   }
 
-  /** Whatever becomes of the Job by then. */
+  /** Performs the request, whatever happens to the Job meanwhile. */
   #does(request: JobRequest, told: (done: JobMessage | null | ProviderError) => void): void {
     const threw = (error: unknown): void => {
       if (!(error instanceof ProviderError)) throw error;
@@ -261,5 +261,5 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
   }
 }
 
-/** What a template makes of an error of its platform. */
+/** The exit code of a template for an error of its platform. */
 const exitOf = ({ kind }: ProviderError): number => (kind === 'Invalid' ? 65 : kind === 'Unauthorized' ? 77 : 75);

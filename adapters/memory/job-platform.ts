@@ -1,19 +1,19 @@
 import type { JobMessage, JobRequest } from '../../actors/ports/job-driver.ts';
 
-/** What Jobs work on: a platform that nobody else knows. */
+/** The platform that Jobs work on, which only they can access. */
 export class MemoryPlatform {
-  /** Who holds which address; null while it is nowhere. */
+  /** The node of each address; null while it is unassigned. */
   readonly holders = new Map<string, string | null>();
-  /** What is open, by firewall: `tcp/80 example://7`. */
+  /** Open ports by firewall: `tcp/80 example://7`. */
   readonly open = new Map<string, ReadonlySet<string>>();
-  /** Whether it tells which address was made for whom. */
+  /** Whether it reports which address was created for which RoutedIP. */
   knowsOwners = false;
-  /** Whether it knows every address, as one that is nowhere yet, and assigns what it has not made. */
+  /** Whether it accepts every address, as initially unassigned, and assigns addresses it did not create. */
   takesAny = false;
   readonly #owners = new Map<string, string>();
   #made = 0;
 
-  /** Does what a Job is asked, as a good template does. Null when there is no such thing. */
+  /** Performs the request of a Job, like a correct template. Null when the address does not exist. */
   carryOut({ action, env, request }: JobRequest): JobMessage | null {
     const {
       ROUTEDIP_ADDRESS: address = '',

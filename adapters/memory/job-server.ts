@@ -9,7 +9,7 @@ export type NewConsumer = Pick<ConsumerState, 'queue' | 'process' | 'run' | 'con
 export interface JobServerOptions extends Omit<ShelfOptions, 'tellWaiting'> {
   readonly lockDurationMs: number;
   readonly inTurn?: boolean;
-  /** Told of a job whose handler threw, which is a defect. */
+  /** Called for a job whose handler threw, which is a bug. */
   readonly failed?: (queue: string, title: string, error: Error) => void;
 }
 
@@ -19,7 +19,7 @@ interface QueueState {
   pumping: boolean;
 }
 
-/** What outlives the processes: all queues with their jobs, and who runs what under which lock. Every call is atomic. */
+/** The state that outlives the processes: all queues with their jobs, runs and locks. Every call is atomic. */
 export class JobServer {
   readonly #clock: Clock;
   readonly #options: JobServerOptions;
@@ -36,7 +36,7 @@ export class JobServer {
     return this.#queue(name).shelf;
   }
 
-  /** Those of which anything is kept. */
+  /** The queues that contain jobs. */
   names(): readonly string[] {
     return [...this.#queues].filter(([, { shelf }]) => shelf.jobs().length > 0).map(([name]) => name);
   }
@@ -46,7 +46,7 @@ export class JobServer {
     this.leave(name);
   }
 
-  /** Nothing is held of a queue in which nothing is kept and that nobody consumes. */
+  /** Drops the state of a queue without jobs and consumers. */
   leave(name: string): void {
     const queue = this.#queues.get(name);
     if (queue && queue.consumers.size === 0 && queue.shelf.jobs().length === 0) this.#queues.delete(name);
@@ -59,12 +59,12 @@ export class JobServer {
     return { close: (graceMs) => this.#close(consumer, graceMs) };
   }
 
-  /** The locks of a process's consumers are renewed no more; they take no more jobs. */
+  /** Stops renewing the locks of a process's consumers; they take no more jobs. */
   stopRenewing(process: JobProcess): void {
     for (const consumer of this.#consumersOf(process)) this.#letLocksRunOut(consumer);
   }
 
-  /** Like that, and nothing that their handlers do is heard. */
+  /** Also ignores the results of their handlers. */
   endConsumers(process: JobProcess): void {
     for (const consumer of this.#consumersOf(process)) {
       consumer.dead = true;
@@ -86,7 +86,7 @@ export class JobServer {
 
   comeBack(): void {
     if (this.#downSince === null) return;
-    // The locks are as old as the outage: one that ran out meanwhile is lost before anybody can end its job.
+    // The locks are as old as the outage: an expired one is lost before its job can end.
     const lost = this.#clock.monotonic() - this.#downSince >= this.#options.lockDurationMs;
     this.#downSince = null;
     for (const job of [...this.#active]) {
@@ -176,7 +176,7 @@ export class JobServer {
   #ended(job: Job, run: Run, step: JobStep | Error): void {
     const { consumer } = run;
     consumer.active -= 1;
-    // A consumer that died or is stopped tells nobody; its lock runs out.
+    // A consumer that died or is suspended reports nothing; its lock expires.
     if (consumer.renewedAt === null) {
       if (this.isDown()) run.ended = () => this.#apply(job, run, step);
       else this.#apply(job, run, step);
@@ -263,7 +263,7 @@ export class JobServer {
   }
 }
 
-/** The one that runs least of those that take another job. */
+/** The least loaded of the consumers that can take another job. */
 const freeConsumer = (consumers: Iterable<ConsumerState>): ConsumerState | null => {
   let free: ConsumerState | null = null;
   for (const consumer of consumers) {

@@ -6,11 +6,11 @@ export interface ShelfOptions {
   /** How long a finished job is kept, ms, and how many at most. */
   readonly keepMs: number;
   readonly keepAtMost: number;
-  /** Called whenever a job has begun to wait. */
+  /** Called whenever a job starts waiting. */
   readonly tellWaiting: () => void;
 }
 
-/** The jobs of one queue, whoever runs them: those that wait, those that are delayed and those that ended. */
+/** The jobs of one queue, for all consumers: waiting, delayed, active and ended ones. */
 export class JobShelf {
   readonly #name: string;
   readonly #clock: Clock;
@@ -73,7 +73,7 @@ export class JobShelf {
     }
   }
 
-  /** False once the job was removed or wiped, also when another of the same id came. */
+  /** False once the job was removed or wiped, even if another job now has its id. */
   keeps(job: Job): boolean {
     return this.#jobs.get(job.id) === job;
   }

@@ -3,7 +3,7 @@ import type { Json } from '../../actors/ports/records.ts';
 
 /** A process as the queues see it. */
 export interface JobProcess {
-  /** Its calls never settle any more. */
+  /** Its calls never settle. */
   dead: boolean;
 }
 
@@ -13,20 +13,20 @@ export interface ConsumerState {
   readonly run: (job: ActiveJob) => Promise<JobStep>;
   readonly concurrency: number;
   open: boolean;
-  /** Nothing that its handlers do is heard. */
+  /** Results of its handlers are ignored. */
   dead: boolean;
   active: number;
-  /** When its locks were renewed last, monotonic ms; null while they are renewed all the time. */
+  /** When its locks were last renewed, monotonic ms; null while they are renewed continuously. */
   renewedAt: number | null;
   idle: () => void;
 }
 
 export type JobState = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed';
 
-/** One start of a job. One that is not its job's run any more is not heard. */
+/** One start of a job. Results of a run that is no longer its job's current one are ignored. */
 export interface Run {
   readonly consumer: ConsumerState;
-  /** How it ended while nobody could be told. */
+  /** Its result, if it ended during an outage. */
   ended: (() => void) | null;
 }
 
@@ -37,31 +37,31 @@ export interface Job {
   readonly priority: number;
   /** ms since the epoch. */
   readonly queuedAt: number;
-  /** JSON text, as progress is. */
+  /** JSON text, like `progress`. */
   readonly data: string;
   progress: string;
   calls?: number;
   state: JobState;
   runs: number;
   failedReason: string | null;
-  /** An earlier run died on the way. */
+  /** An earlier run died. */
   rerun: boolean;
-  /** Runs in a row whose process, or lock, did not last. */
+  /** Consecutive runs whose process died or whose lock expired. */
   deaths: number;
-  /** Order of arrival among the waiting ones. */
+  /** Order of arrival among the waiting jobs. */
   order: number;
   run: Run | null;
   cancelTimer: () => void;
 }
 
-/** A job as it is kept, for tests to look at. */
+/** A job as stored, for inspection by tests. */
 export interface KeptJob {
   readonly id: string;
   readonly title: string;
   readonly data: Json;
   readonly progress: Json;
   readonly state: JobState;
-  /** How often it was started. */
+  /** Number of starts. */
   readonly runs: number;
   readonly failedReason: string | null;
 }

@@ -3,12 +3,12 @@ import { type Duration, durationOf } from './random.ts';
 
 export interface LateOptions {
   readonly clock: Clock;
-  /** How late it tells, each thing in its turn; default 0. */
+  /** Delay of each notification, in order; default 0. */
   readonly watchMs?: Duration;
   readonly random?: () => number;
 }
 
-/** Tells one listener what happens, in its order, each thing after its delay. */
+/** Notifies one listener of events in order, each after its delay. */
 export const late = <L>({ clock, watchMs = 0, random = Math.random }: LateOptions) => {
   const queue: ((listener: L) => void)[] = [];
   let listener: L | null = null;

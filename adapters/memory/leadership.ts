@@ -3,29 +3,29 @@ import type { Leadership, LeadershipListener } from '../../actors/ports/leadersh
 import type { Clock } from '../../actors/ports/records.ts';
 
 export interface MemoryLeaseOptions {
-  /** How long the lease holds after its last renewal. Default 15000. */
+  /** How long the lease holds after its last renewal, ms. Default 15000. */
   readonly durationMs?: number;
-  /** When a holder that cannot renew gives up. Default 10000. */
+  /** When a holder that cannot renew steps down, ms. Default 10000. */
   readonly renewDeadlineMs?: number;
-  /** How often it is renewed or contended for. Default 2000. */
+  /** How often it is renewed or contended for, ms. Default 2000. */
   readonly retryMs?: number;
 }
 
 /** One lease that several processes contend for. */
 export interface MemoryLease {
   contender(name: string): MemoryContender;
-  /** Who holds it by what is written on it; that may be a process that died. */
+  /** The recorded holder, which may be a process that died. */
   holder(): string | null;
   term(): number;
-  /** Somebody deletes the Lease object: holder and term are gone. */
+  /** The Lease object is deleted: holder and term are gone. */
   delete(): void;
 }
 
 export interface MemoryContender extends Leadership {
-  /** This process neither reads nor writes the lease any more. */
+  /** This process can no longer read or write the lease. */
   cut(): void;
   mend(): void;
-  /** This process dies: it tells nobody, and what it holds runs out. */
+  /** This process dies without notice, and its lease expires. */
   end(): void;
 }
 
@@ -35,7 +35,7 @@ interface Lease {
   renewedAt: number;
   term: number;
   server: string | null;
-  /** Counts how often it was deleted. */
+  /** Number of deletions. */
   made: number;
 }
 
@@ -51,7 +51,7 @@ export const memoryLease = (
 ): MemoryLease => {
   const lease: Lease = { holder: null, renewedAt: 0, term: 0, server: null, made: 0 };
   const contenders = new Set<Contender>();
-  /** As a watch would tell it. */
+  /** Like a watch. */
   const tellAll = (): void => {
     for (const each of contenders) if (!each.isCut()) each.see();
   };
@@ -106,7 +106,7 @@ export const memoryLease = (
       if (ended || !contends) return;
       triedAt = clock.monotonic();
       if (!cut) renew();
-      // Before it runs out, and so before anybody else can have it.
+      // Before it expires, and so before another process can take it.
       else if (clock.monotonic() - renewedAt >= renewDeadlineMs) lose(`the lease could not be renewed for ${renewDeadlineMs} ms`);
       cancel = clock.after(retryMs, tick);
     };

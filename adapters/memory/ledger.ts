@@ -5,16 +5,16 @@ type Namespaces = Readonly<Record<string, Ledger['kept']>>;
 
 /** The ledger of a cluster in memory, which all processes share; it outlives each of them. */
 export interface MemoryLedger extends LedgerStore {
-  /** What stands there. */
+  /** The current content. */
   current(): Namespaces;
-  /** As somebody who may edits it by hand. */
+  /** Edited manually by an administrator. */
   edit(change: (namespaces: Namespaces) => Namespaces): void;
-  /** A process's way to it: one that is dead is answered no more, and writes nothing. */
+  /** The ledger for one process: once that is dead, calls never settle, and nothing is written. */
   connect(isDead: () => boolean): LedgerStore;
-  /** For all namespaces, or for this one. */
+  /** For all namespaces, or for one. */
   goDown(namespace?: string): void;
   comeBack(): void;
-  /** How often it was read. */
+  /** Number of reads. */
   reads(): number;
 }
 

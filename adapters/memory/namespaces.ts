@@ -1,8 +1,8 @@
 import type { Namespaces } from '../../actors/ports/namespaces.ts';
 
-/** Namespaces in memory, which all processes see at once. */
+/** Namespaces in memory, which all processes see immediately. */
 export interface MemoryNamespaces extends Namespaces {
-  /** For one process, which hears nothing once it has ended. */
+  /** For one process, which receives nothing once it has ended. */
   connect(hasEnded: () => boolean): Namespaces;
   /** Null deletes it. */
   set(namespace: string, labels: Readonly<Record<string, string>> | null): void;

@@ -11,7 +11,7 @@ import { wishes } from './holders.ts';
 /** The cluster as one process watches and writes it. */
 export interface ProcessCluster extends ClusterSource, ClusterWriter {
   readonly watch: Pick<ClusterWatch, 'sees' | 'stick' | 'catchUp' | 'relist'>;
-  /** The process dies: it is told nothing more and writes nothing more. */
+  /** The process dies: it receives and writes nothing more. */
   end(): void;
 }
 
@@ -26,7 +26,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     accounted.set(uid, known);
     return known;
   };
-  /** Another pool may want the node still. */
+  /** Another pool may still want the node. */
   const annotateAgain = (nodes: ReadonlySet<string>): void => {
     for (const { annotated } of projected.values()) for (const node of nodes) world.annotations.fill(node, annotated[node] ?? []);
   };

@@ -14,31 +14,31 @@ export interface MemoryProviderOptions extends CloudSettings {
   readonly name?: string;
   /** Default `memory://`. */
   readonly providerIDPrefix?: string;
-  /** Time from sending to the answer; the request arrives in the middle of it. Default 0. */
+  /** Time from sending to the reply; the request arrives halfway. Default 0. */
   readonly callMs?: Duration;
-  /** When a call that hangs is given up. Default 15000. */
+  /** When a hanging call is given up, ms. Default 15000. */
   readonly deadlineMs?: number;
 }
 
 /** A provider as one process uses it. */
 export interface ProcessProvider extends Provider {
-  /** The process dies: its calls never settle. What was sent arrives all the same. */
+  /** The process dies: its calls never settle. Requests already sent still arrive. */
   end(): void;
 }
 
-/** A scriptable provider: the verbs for the operator, and beside them the world for the test. */
+/** A scriptable provider: the verbs for the operator, plus the simulated world for the test. */
 export interface MemoryProvider extends Provider {
   readonly cloud: MemoryCloud;
   readonly faults: Faults<Verb>;
   /** All calls of all processes. */
   readonly calls: readonly LoggedCall[];
-  /** The calls that want to change something and were sent. */
+  /** The write calls that were sent. */
   writes(): readonly LoggedCall[];
-  /** The one that comes to the account at this moment, maybe long after it was sent; null while none does. */
+  /** The call that arrives at the account at this moment, maybe long after it was sent; null for none. */
   arriving(): LoggedCall | null;
-  /** For the next `ms` reads of addresses answer what is true at this moment. */
+  /** For the next `ms`, reads of addresses return the state as of now. */
   staleReads(ms: number): void;
-  /** The next so many lists of addresses show every other one alone, and say that there are more. */
+  /** The next `times` lists of addresses contain only every other one, and say that there are more. */
   partialLists(times: number): void;
   /** The verbs for a process that may die. */
   process(options?: ProcessOptions): ProcessProvider;
@@ -100,7 +100,7 @@ const refuseForeign =
 
 interface Account {
   readonly cloud: MemoryCloud;
-  /** What reads see of the addresses. */
+  /** The addresses as seen by reads. */
   readonly seen: () => readonly ObservedAddress[];
   readonly listed: (family: Family) => readonly ObservedAddress[];
 }

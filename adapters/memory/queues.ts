@@ -4,35 +4,35 @@ import type { Clock } from '../../actors/ports/records.ts';
 import { JobServer } from './job-server.ts';
 import { assertJobId, type JobProcess, type KeptJob } from './kept-jobs.ts';
 
-/** Durable queues in memory, with the accidents that real ones have. */
+/** Durable queues in memory, with the failures of real ones. */
 export interface MemoryQueues extends Queues {
-  /** The consumers of this process die: their jobs run again, as a re-run, once the locks are over. What their handlers still do is not heard. */
+  /** The consumers of this process die: their jobs are re-run once the locks expire. Results of their handlers are ignored. */
   crashConsumers(): void;
-  /** This process dies with its consumers: its calls never settle any more. Answers the handle of the process that comes after it. */
+  /** This process dies with its consumers: its calls never settle. Returns the handle of its successor. */
   reopen(): MemoryQueues;
   /** Another process on the same queues. */
   connect(): MemoryQueues;
-  /** This process is stopped, as by SIGSTOP: its locks run out and its jobs run again elsewhere, while its own handlers go on and end unheard. */
+  /** This process is suspended, as by SIGSTOP: its locks expire and its jobs run again elsewhere, while its own handlers continue and their results are ignored. */
   stopRenewing(): void;
-  /** Everything is gone, as after FLUSHALL; running jobs go on and end unheard. */
+  /** Everything is gone, as after FLUSHALL; running jobs continue, and their results are ignored. */
   wipe(): void;
-  /** From now on every call throws `Unreachable`; no job starts, and none ends before its end can be told. */
+  /** From now on every call throws `Unreachable`; no job starts, and none ends before its result can be stored. */
   goDown(): void;
   comeBack(): void;
-  /** Every kept job of a queue, in the order of creation. */
+  /** Every kept job of a queue, in order of creation. */
   jobs(queue: string): readonly KeptJob[];
 }
 
 export interface MemoryQueuesOptions {
-  /** How long a lock holds after its last renewal. Default 5000. */
+  /** How long a lock holds after its last renewal, ms. Default 5000. */
   readonly lockDurationMs?: number;
-  /** How long a finished job is kept. Default one hour. */
+  /** How long a finished job is kept, ms. Default one hour. */
   readonly keepMs?: number;
-  /** How many finished jobs of a queue are kept at most. Default 20000. */
+  /** Maximum number of finished jobs kept per queue. Default 20000. */
   readonly keepAtMost?: number;
-  /** Of those that run as little each process takes its turn; else the one that began to take jobs first takes the next. */
+  /** Equally loaded consumers take turns; otherwise the one that was opened first takes the next job. */
   readonly inTurn?: boolean;
-  /** Told of a job whose handler threw, which is a defect. */
+  /** Called for a job whose handler threw, which is a bug. */
   readonly failed?: (queue: string, title: string, error: Error) => void;
 }
 

@@ -1,8 +1,8 @@
-/** Answers 0 ≤ n < 1; the same seed gives the same numbers. Good enough to spread tests, for nothing else. */
+/** Returns 0 ≤ n < 1; the same seed gives the same numbers. Only good enough to vary tests. */
 export const seededRandom = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {
-    // A Weyl sequence, stirred by two multiplications.
+    // A Weyl sequence, mixed by two multiplications.
     state = (state + 0x9e3779b9) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
     mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
@@ -10,7 +10,7 @@ export const seededRandom = (seed: number): (() => number) => {
   };
 };
 
-/** Milliseconds: always the same, or anything from the first to the second. */
+/** Milliseconds: constant, or random between the first and the second. */
 export type Duration = number | readonly [from: number, to: number];
 
 export const durationOf = (duration: Duration, random: () => number): number =>

@@ -12,23 +12,23 @@ export type Verb = Exclude<keyof Provider, 'name' | 'capabilities'>;
 
 /** One call, in the order in which the requests were sent. */
 export interface LoggedCall {
-  /** Virtual ms at which it was sent, or refused to be sent. */
+  /** When it was sent or fenced, virtual ms. */
   readonly at: number;
   readonly verb: Verb;
   readonly args: readonly unknown[];
   readonly purpose: Purpose;
-  /** How it ended: `ok`, `unchanged` when there was nothing to change, the kind of the error, `partial` for a list that lacks some, `lost` or
-   *  `hung` without an answer; `sent` while it goes on, `fenced` before it was sent, `noConnection` instead of being sent. */
+  /** How it ended: `ok`, `unchanged` when there was nothing to change, the kind of the error, `partial` for an incomplete list, `lost` or
+   *  `hung` without a reply; `sent` while pending, `fenced` before it was sent, `noConnection` when it could not be sent. */
   result: string;
 }
 
 export interface ProcessOptions {
-  /** Told at each point of a call at which the process may die. */
+  /** Called at each point of a call at which the process may die. */
   readonly probe?: Probe;
   readonly budget?: Budget;
 }
 
-/** What all processes share on the way to the provider. */
+/** The connection to the provider that all processes share. */
 export interface Wire {
   readonly clock: Clock;
   readonly faults: Faults<Verb>;
@@ -36,7 +36,7 @@ export interface Wire {
   readonly callMs: Duration;
   readonly deadlineMs: number;
   readonly random: () => number;
-  /** The call that comes to the account at this moment; null while none does. */
+  /** The call that arrives at the account at this moment; null for none. */
   arriving: LoggedCall | null;
 }
 
@@ -53,12 +53,12 @@ const READS: ReadonlySet<Verb> = new Set<Verb>([
   'listDNSRecords',
 ]);
 
-/** How a write ends for which a real provider is sent none. */
+/** Results of writes for which a real provider receives no request. */
 const NOT_SENT: ReadonlySet<string> = new Set(['fenced', 'noConnection', 'unchanged']);
 
 export const isSentWrite = ({ verb, result }: LoggedCall): boolean => !READS.has(verb) && !NOT_SENT.has(result);
 
-/** The way to the provider for one process. Once it died its calls never settle; what was sent arrives all the same. */
+/** One process's connection to the provider. Once the process died its calls never settle; requests already sent still arrive. */
 export const requests = (wire: Wire, { probe = () => undefined, budget }: ProcessOptions): { readonly send: Send; end(): void } => {
   const { clock, faults, calls } = wire;
   let dead = false;
@@ -86,7 +86,7 @@ export const requests = (wire: Wire, { probe = () => undefined, budget }: Proces
     await pay(call);
     try {
       await passFence(fence, about);
-      // Between this and the sending there is no await: what was fresh is fresh.
+      // No await between this check and the send, so the fence is still fresh.
       fence?.assertFresh();
     } catch (error) {
       if (error instanceof Fenced) log('fenced');
@@ -120,7 +120,7 @@ export const requests = (wire: Wire, { probe = () => undefined, budget }: Proces
 const sleep = (clock: Clock, ms: number): Promise<void> =>
   ms > 0 ? new Promise((resolve) => void clock.after(ms, resolve)) : Promise.resolve();
 
-/** The request on its way: what arrives, when, and what comes back. */
+/** Simulates the request: whether and when it arrives, and the reply. */
 const exchange = async <T>(
   { clock, callMs, deadlineMs, random }: Wire,
   fault: Fault | null,
@@ -142,7 +142,7 @@ const exchange = async <T>(
   return answer;
 };
 
-/** Refused or not, nobody hears of it. */
+/** The request arrives, but its outcome is lost. */
 const arriveUnheard = (arrive: () => unknown): void => {
   try {
     arrive();

@@ -12,7 +12,7 @@ export interface ServicesSettings {
   readonly random?: () => number;
 }
 
-/** The part of a cloud account in memory that is firewalls and DNS. @throws ProviderError as a real one answers. */
+/** The firewalls and DNS zones of a cloud account in memory. @throws ProviderError like a real provider. */
 export abstract class MemoryServices {
   readonly #firewalls: MemoryFirewalls;
   readonly #zones = new MemoryZones();
@@ -29,17 +29,17 @@ export abstract class MemoryServices {
     this.#firewalls.add(name, ports, nodes, foreign);
   }
 
-  /** Somebody deletes a firewall. */
+  /** A firewall is deleted by another client. */
   removeFirewall(name: string): void {
     this.#firewalls.remove(name);
   }
 
-  /** From now on a firewall change stays pending for so long. */
+  /** From now on a firewall change stays pending for this long. */
   setFirewallMs(firewallMs: Duration): void {
     this.#firewalls.setChangeMs(firewallMs);
   }
 
-  /** From now on no change of a firewall is applied on the machine, or they are again. */
+  /** From now on firewall changes are not applied on the machine, or are applied again. */
   setFirewallStuck(node: ProviderID, stuck: boolean): void {
     this.#firewalls.setStuck(node, stuck);
   }
@@ -53,7 +53,7 @@ export abstract class MemoryServices {
     this.#zones.add(zone, id);
   }
 
-  /** A record by hand. Answers its id. */
+  /** Adds a record manually. Returns its id. */
   addRecord(zone: string, record: Omit<DNSRecord, 'id'>): string {
     return this.#zones.put(zone, record);
   }

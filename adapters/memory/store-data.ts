@@ -1,11 +1,11 @@
 import type { ActorRecord, CellWrite, Claim, Command, SaveResult, StoredCell } from '../../actors/ports/records.ts';
 import type { ActorId } from '../../machines/model/types.ts';
 
-/** All that the store holds. Records, commands and journal entries are JSON text. */
+/** The content of the store. Records, commands and journal entries are JSON text. */
 export interface StoreData {
-  /** The open term; null stands for a store that was emptied. */
+  /** The open term; null for an emptied store. */
   term: number | null;
-  /** The run of the server in which that term was opened. */
+  /** The run of the server that opened that term. */
   openedBy: number;
   readonly cells: Map<ActorId, CellData>;
   /** Provider → node → owners. */
@@ -27,7 +27,7 @@ export interface CellData {
   readonly journal: string[];
 }
 
-/** The same at this moment, whatever is written later. What is stored is never changed, only replaced. */
+/** A snapshot, unaffected by later writes. Stored values are never mutated, only replaced. */
 export const copyOf = ({ term, openedBy, cells, claims }: StoreData): StoreData => ({
   term,
   openedBy,
@@ -54,7 +54,7 @@ export const claimsOf = (claims: readonly Claim[]): Map<string, Set<ActorId>> =>
   return nodes;
 };
 
-/** Carries out one write, all or nothing: looks first, changes after nothing can refuse any more. */
+/** Performs one write atomically: checks everything first, and changes data only when nothing can fail any more. */
 export const saveInto = (data: StoreData, write: CellWrite, journalLength: number): SaveResult => {
   if (data.term === null || data.term < write.term) return { kind: 'lost' };
   if (data.term !== write.term) return { kind: 'stale', what: 'term' };
@@ -72,7 +72,7 @@ export const saveInto = (data: StoreData, write: CellWrite, journalLength: numbe
 
 type ClaimsByProvider = Map<string, Map<string, Set<ActorId>>>;
 
-/** The claims as they would be after the write: what it frees is free for what it takes. */
+/** The claims after the write: claims it frees are available to those it takes. */
 const claimedBy = (data: StoreData, { claims }: CellWrite): { readonly full: readonly string[]; readonly changed: ClaimsByProvider } => {
   const changed: ClaimsByProvider = new Map();
   const ownersOf = (provider: string, node: string): Set<ActorId> => {

@@ -3,15 +3,15 @@ import type { RecordStore, SaveResult, StoreFault } from '../../actors/ports/rec
 import type { ActorId } from '../../machines/model/types.ts';
 import { type CellData, cellOf, claimsOf, copyOf, type StoreData, saveInto } from './store-data.ts';
 
-/** A record store in memory, with the accidents that a real one has. */
+/** A record store in memory, with the failures of a real one. */
 export interface MemoryStore extends RecordStore {
-  /** This process dies: its calls never settle any more. Answers the handle of the process that comes after it. */
+  /** This process dies: its calls never settle. Returns the handle of its successor. */
   reopen(): MemoryStore;
   /** Another process on the same store. */
   connect(): MemoryStore;
   /** Everything is gone, as after FLUSHALL. */
   wipe(): void;
-  /** The server restarts: another run id. With a checkpoint it has lost every write made since. */
+  /** The server restarts with a new run id. With a checkpoint it has lost every write made since. */
   restart(checkpoint?: StoreCheckpoint): void;
   checkpoint(): StoreCheckpoint;
   /** From now on every call throws `Unreachable`. */
@@ -20,9 +20,9 @@ export interface MemoryStore extends RecordStore {
   /** The same for this process alone, until `mend`. */
   cut(): void;
   mend(): void;
-  /** What is wrong with the way in which it is set up, from now on. */
+  /** Sets the configuration faults from now on. */
   misconfigure(faults: readonly StoreFault[]): void;
-  /** The next `count` saves are carried out but answered by `Unreachable`. */
+  /** The next `count` saves take effect but throw `Unreachable`. */
   loseReplies(count: number): void;
 }
 
@@ -33,7 +33,7 @@ export interface StoreCheckpoint {
 export interface MemoryStoreOptions {
   /** How many transitions are kept per cell. Default 200. */
   readonly journalLength?: number;
-  /** It is one process's own, and ends with it. */
+  /** It belongs to one process, and ends with it. */
   readonly fleeting?: boolean;
 }
 
@@ -47,7 +47,7 @@ interface Server {
 
 const emptyData = (): StoreData => ({ term: null, openedBy: 0, cells: new Map(), claims: new Map() });
 
-/** An empty store. What is stored passes through JSON, so that nothing but data survives. */
+/** An empty store. Stored values pass through JSON, so that only data survives. */
 export const memoryStore = (options: MemoryStoreOptions = {}): MemoryStore =>
   handleOn({ data: emptyData(), runs: 1, down: false, repliesToLose: 0, faults: [] }, options);
 
@@ -56,7 +56,7 @@ const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const handleOn = (server: Server, options: MemoryStoreOptions): MemoryStore => {
   let dead = false;
   let isCut = false;
-  // `run` is synchronous: what one call does is atomic, as one Lua call is.
+  // `run` is synchronous: each call is atomic, like a Lua script.
   const call = async <T>(run: (data: StoreData) => T): Promise<T> => {
     await Promise.resolve();
     if (dead) return never();

@@ -5,26 +5,26 @@ import type { Fault } from './faults.ts';
 import { durationOf } from './random.ts';
 import type { LoggedVipWrite, VipVerb, VipWorld } from './vip-world.ts';
 
-/** What a call finds: nothing to do, or what is to be done in one go to the object `on`, null for one that is to be made. */
+/** What a call finds: nothing to do, or an atomic change of the object `on`, null for one to create. */
 export type Finding<T> = { readonly answer: T } | { readonly on: object | null; readonly act: () => T };
 
-/** What became of a request that arrived. */
+/** The outcome of a request that arrived. */
 type Arrival<T> = { readonly value: T } | { readonly error: unknown };
 
-/** How long the operator's client waits for an answer, ms. */
+/** How long the operator's client waits for a response, ms. */
 const DEADLINE_MS = 15_000;
 
 const unreachable = (about: string, { kind }: Fault): Error => new Unreachable(`${about}: ${kind}`);
 
-/** An API server that answers, and fails, is no refusal: what it was asked may be done later. */
+/** An error of the API server itself is not a refusal: the request may succeed later. */
 function errorOf(about: string, fault: Fault): Error {
   if (fault.kind !== 'refuse') return unreachable(about, fault);
   const message = fault.message ?? `${about}: refused by plan`;
   return fault.error === 'Unavailable' ? new Unreachable(message, { isAnswered: true }) : new ProviderError(fault.error, message);
 }
 
-/** What is found by now is done. A request without a second try bears the version of the object that was read: changed since, it refuses. Whoever found nothing to do has
- *  sent nothing. */
+/** Performs what is found on arrival. A request that is not retried carries the version of the object that was read, and fails if that has changed. Nothing was sent if
+ *  there was nothing to do. */
 const arrive = <T>(entry: LoggedVipWrite, find: () => Finding<T>, read?: Finding<T>): Arrival<T> => {
   try {
     const found = read && 'answer' in read ? read : find();
@@ -47,7 +47,7 @@ const passed = async (fence: Fence, refused: () => void): Promise<void> => {
   }
 };
 
-/** The way of one process to the API server. What a call decides by and what it does are one: the real one's preconditions see to that. */
+/** One process's connection to the API server. Decision and effect of a call are atomic, as ensured by preconditions at a real server. */
 export const vipCalls = (world: VipWorld, probe: Probe) => {
   const { clock, callMs = 0, random = Math.random } = world.options;
   let dead = false;
@@ -62,7 +62,7 @@ export const vipCalls = (world: VipWorld, probe: Probe) => {
     world.writes.push(entry);
     return entry;
   };
-  /** A request that goes wrong: `late` is its effect, where that comes after all. */
+  /** A failing request: `late` is its effect, if it still takes place. */
   const fail = async (entry: LoggedVipWrite, fault: Fault, late: () => void): Promise<never> => {
     if (fault.kind === 'refuse') entry.result = fault.error;
     if (fault.kind === 'loseReply') late();
@@ -79,7 +79,7 @@ export const vipCalls = (world: VipWorld, probe: Probe) => {
       if (fault !== null) throw errorOf(`${verb} ${about}`, fault);
       return find();
     },
-    /** `find` is asked when the call reads, and again when the request that changes something arrives. */
+    /** `find` is called when the call reads, and again when its write arrives. */
     write: async <T>(verb: VipVerb, about: string, fence: Fence, find: () => Finding<T>): Promise<T> => {
       await travel();
       const found = find();
@@ -90,7 +90,7 @@ export const vipCalls = (world: VipWorld, probe: Probe) => {
       });
       const entry = logged(verb, about);
       if (fault !== null) return fail(entry, fault, () => void arrive(entry, find, found));
-      // What was sent arrives, whatever becomes of the process meanwhile.
+      // A request that was sent arrives even if the process dies meanwhile.
       await pause(durationOf(callMs, random));
       const arrival = arrive(entry, find);
       probe('beforeReplyRead', `${verb} ${about}`);

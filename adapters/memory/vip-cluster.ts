@@ -19,7 +19,7 @@ import {
 } from './vip-world.ts';
 import { type MemoryVirtualIPs, memoryVirtualIPs } from './virtual-ips.ts';
 
-/** Services, IPGroups and IPs in memory, for virtual clocks: what the API server would do to them, and no more. */
+/** Services, IPGroups and IPs in memory, for virtual clocks: simulates only the API server. */
 export interface MemoryVipCluster {
   /** The cluster as one process sees and writes it. */
   process(options?: { readonly probe?: Probe }): ProcessVips;
@@ -32,38 +32,38 @@ export interface MemoryVipCluster {
       readonly createdAt?: number;
     },
   ): ObjectRef;
-  /** Somebody else writes the ingress of a Service: `ip` null for an entry with a hostname. `writer.by` is the name of his field manager, absent for
-   *  ours; he is called `somebody` unless it is said. */
+  /** Another client writes the ingress of a Service: `ip` is null for an entry with a hostname. `writer.by` is its field manager, absent for
+   *  ours; default `somebody`. */
   setIngress(ref: ObjectRef, ingress: VipService['ingress'], writer?: Pick<VipService, 'by'>): void;
-  /** Somebody else writes our condition that a Service is served by another, or takes it off. */
+  /** Another client writes or removes our Contended condition of a Service. */
   setContended(ref: ObjectRef, message: string | null): void;
-  /** Somebody else puts these finalizers in the place of all, ours too. */
+  /** Another client replaces all finalizers, including ours. */
   setFinalizers(ref: ObjectRef, finalizers: readonly string[]): void;
-  /** Asks for the deletion: the Service goes once it bears no finalizer. */
+  /** Requests the deletion: the Service disappears once it has no finalizer. */
   deleteService(ref: ObjectRef): void;
   service(namespace: string, name: string): StoredService | null;
   services(): readonly StoredService[];
   setGroup(name: string, spec: Json): ObjectRef;
   removeGroup(name: string): void;
   groups(): readonly IPGroupObject[];
-  /** An administrator makes an IP, or puts another in its place. @throws Error for a name that is no address's */
+  /** An administrator creates or replaces an IP. @throws Error for a name that is not that of an address */
   setIP(ip: { readonly name: string } & Partial<Pick<ReservedIP, 'owner' | 'group' | 'legacy' | 'reclaim'>>): ReservedIP;
   removeIP(name: string): void;
-  /** Somebody writes something to the IP that nobody here reads. */
+  /** Another client writes a field of the IP that is not read here. */
   touchIP(name: string): void;
   ips(): readonly ReservedIP[];
-  /** The definitions are installed: from now on groups and IPs are served, and everything is told. */
+  /** Installs the CRDs: from now on groups and IPs are served, and everything is reported. */
   install(): void;
   readonly virtualIPs: MemoryVirtualIPs;
   readonly faults: Faults<VipVerb>;
-  /** All calls that were to change something, oldest first. */
+  /** All write calls, oldest first. */
   readonly writes: readonly LoggedVipWrite[];
 }
 
 export const memoryVipCluster = (options: MemoryVipOptions): MemoryVipCluster => {
   const world = vipWorld(options);
   const { services, groups, ips, tellAll } = world;
-  /** The Service of this very object; one that was deleted and made again is another. */
+  /** Changes only the Service with this uid; a recreated one is a different object. */
   const change = (ref: ObjectRef, changed: (service: StoredService) => StoredService, subresource?: 'status'): void => {
     const service = services.get(serviceKey(ref));
     if (service?.ref.uid === ref.uid) world.putService(changed(service), subresource);

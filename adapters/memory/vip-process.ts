@@ -10,12 +10,12 @@ import { type StoredService, serviceKey, type VipWorld, withContended, withIngre
 
 /** The cluster as one process sees and writes it. */
 export interface ProcessVips extends VipSource, VipWriter {
-  /** Its watches stop telling: what happens is told after `resumeWatches`, each change in its turn. */
+  /** Its watches stop reporting: changes are reported after `resumeWatches`, in order. */
   holdWatches(): void;
   resumeWatches(): void;
   /** The same, until they are renewed. */
   stickWatches(): void;
-  /** The process dies: it is told nothing more, and its calls settle no more; what was sent arrives. */
+  /** The process dies: it receives nothing more, and its calls never settle; requests already sent still arrive. */
   end(): void;
 }
 

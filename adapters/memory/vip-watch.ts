@@ -2,7 +2,7 @@ import type { VipListener } from '../../actors/ports/vip.ts';
 import { late } from './late.ts';
 import { isRelevant, type VipWorld, type Watching } from './vip-world.ts';
 
-/** Tells one process of what changes, in its order, each change after its delay. */
+/** Reports changes to one process in order, each after its delay. */
 export const vipWatch = (world: VipWorld) => {
   const { hear, listen, hold, resume } = late<VipListener>(world.options);
   const tellAll = (): void => {

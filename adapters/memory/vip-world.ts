@@ -11,17 +11,17 @@ import type { Duration } from './random.ts';
 /** The calls of a `VipWriter` and of a `MigrationWriter` by name. */
 export type VipVerb = keyof VipWriter | keyof MigrationWriter;
 
-/** One call that was to change something, in the order in which they were sent. */
+/** One write call, in the order in which they were sent. */
 export interface LoggedVipWrite {
-  /** Monotonic ms at which it was sent, or refused to be sent. */
+  /** When it was sent or fenced, monotonic ms. */
   readonly at: number;
   readonly verb: VipVerb;
   readonly about: string;
-  /** `done`, `unchanged` when somebody else had changed the same meanwhile, `fenced`, the kind of the error, or `lost` for one without an answer. */
+  /** `done`, `unchanged` when another client had made the same change meanwhile, `fenced`, the kind of the error, or `lost` without a reply. */
   result: string;
 }
 
-/** What a Service asks for; what is left out stays as it was, or is as in an ordinary Service of type LoadBalancer. */
+/** What a Service requests; omitted fields are unchanged, or default to those of an ordinary Service of type LoadBalancer. */
 export interface ServiceWish {
   readonly type?: string;
   readonly loadBalancerClass?: string | null;
@@ -38,11 +38,11 @@ export interface StoredService extends Required<ServiceWish> {
   readonly deleting: boolean;
   readonly finalizers: readonly string[];
   readonly ingress: VipService['ingress'];
-  /** The field manager of who wrote that, if it is not us; null where nobody says. Absent where we did. */
+  /** The field manager that wrote the ingress; null when unknown. Absent when it is ours. */
   readonly by?: string | null;
-  /** The message of our condition that somebody else serves it; absent where it does not stand. */
+  /** The message of our Contended condition; absent without one. */
   readonly contended?: string;
-  /** What only copies of it are made of. */
+  /** Parts that are only used to copy it. */
   readonly more?: ServiceParts;
 }
 
@@ -50,26 +50,26 @@ export type ServiceParts = Partial<Pick<ServiceObject, 'labels' | 'annotations' 
 
 export interface MemoryVipOptions {
   readonly clock: Clock;
-  /** Whether every write of a Service that is not of type LoadBalancer empties its ingress, as with newer servers. Default true. */
+  /** Whether every write of a Service that is not of type LoadBalancer clears its ingress, as in newer servers. Default true. */
   readonly wipesIngress?: boolean;
-  /** The class that is served besides none; null, the default, for no other. */
+  /** The class that is served besides Services without one; null (default) for none. */
   readonly loadBalancerClass?: string | null;
-  /** Whether Services without a class are served only if they ask for an address, or are guarded. Default false. */
+  /** Whether Services without a class are served only if they request an address, or have our finalizer. Default false. */
   readonly classOnly?: boolean;
-  /** How long a request takes, there and back; default 0: no time, but other things may come in between. */
+  /** Duration of a request, each way; default 0: no time, but other events may interleave. */
   readonly callMs?: Duration;
-  /** How late watches tell of a change, each in its turn; default 0. */
+  /** Delay with which watches report changes, in order; default 0. */
   readonly watchMs?: Duration;
-  /** Whether the definitions are installed from the start. Default true. */
+  /** Whether the CRDs are installed from the start. Default true. */
   readonly served?: boolean;
   readonly random?: () => number;
-  /** A RoutedIP as one that wants what it has; null when there is none of that name. Absent where there are none. */
+  /** A RoutedIP as the owner of an address; null when none has that name. Absent where there are no RoutedIPs. */
   readonly routedIP?: (place: { readonly namespace: string; readonly name: string }) => VipService | null;
-  /** Told of every change at the moment at which it is made, whoever makes it. */
+  /** Called synchronously for every change, by any client. */
   readonly changed?: (change: VipChange) => void;
 }
 
-/** What the API server has done to an object; null for none. */
+/** A change of an object at the API server; null for no object. */
 export type VipChange =
   | { readonly kind: 'Service'; readonly before: StoredService | null; readonly after: StoredService | null }
   | { readonly kind: 'IP'; readonly before: ReservedIP | null; readonly after: ReservedIP | null }
@@ -77,13 +77,13 @@ export type VipChange =
 
 /** The watches of one process. */
 export interface Watching {
-  /** It hears of a change, in its own time. */
+  /** Reports a change, after its delay. */
   hear(tell: (listener: VipListener) => void): void;
-  /** It is told everything as of now. */
+  /** Reports the current state of everything. */
   tellAll(): void;
 }
 
-/** What the processes share. */
+/** The state that the processes share. */
 export interface VipWorld {
   readonly options: MemoryVipOptions;
   readonly services: Map<string, StoredService>;
@@ -92,16 +92,16 @@ export interface VipWorld {
   readonly faults: Faults<VipVerb>;
   readonly writes: LoggedVipWrite[];
   readonly watches: Set<Watching>;
-  /** Each is told of every Service that changes, comes or goes. */
+  /** Called for every Service that is added, changed or deleted. */
   readonly touched: Set<(place: Place) => void>;
-  /** Whether the definitions are installed. */
+  /** Whether the CRDs are installed. */
   served: boolean;
-  /** Something is told to every process. */
+  /** Reports something to every process. */
   tellAll(tell: (listener: VipListener) => void): void;
-  /** A new uid, which nothing beside this world has either: what is remembered of objects goes by it. */
+  /** A new uid, also distinct from uids outside this world: state about objects is remembered by uid. */
   uid(): string;
   view(service: StoredService): VipService;
-  /** Stores a Service as the API server would, and tells of it; through `/status` only the ingress changes. */
+  /** Stores a Service like the API server, and reports it; through `/status` only the ingress changes. */
   putService(service: StoredService, subresource?: 'status'): void;
   putIP(ip: ReservedIP): void;
   dropIP(name: string): void;
@@ -109,10 +109,10 @@ export interface VipWorld {
 
 export const serviceKey = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string => `${namespace}/${name}`;
 
-/** Services that nobody here has to do with are not told of. */
+/** Other Services are not reported. */
 export const isRelevant = ({ wanting, guarded, contended }: VipService): boolean => wanting || guarded || contended !== undefined;
 
-/** Written by us, unless it is said by whom. */
+/** Written by us, unless `writer` says otherwise. */
 export const withIngress = (
   { by: _, ...service }: StoredService,
   ingress: VipService['ingress'],

@@ -13,7 +13,7 @@ import type { VirtualIPWorld } from './virtual-ip-world.ts';
 export interface ProcessVirtualIPs {
   readonly source: VirtualIPSource;
   readonly writer: MigrationWriter;
-  /** The process dies: it is told nothing more, and its calls settle no more; what was sent arrives. */
+  /** The process dies: it receives nothing more, and its calls never settle; requests already sent still arrive. */
   end(): void;
 }
 
@@ -25,7 +25,7 @@ export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe
   const calls = vipCalls(world, probe);
   const { vips, versionOf } = legacy;
 
-  /** A write that is based on the Service as it was read; `null` where there is nothing to do. */
+  /** A write based on the version of the Service that was read; `null` where there is nothing to do. */
   const ofService = (read: LiveService, write: (service: StoredService) => (() => void) | null, gone?: 'done'): Finding<void> => {
     const service = world.services.get(serviceKey(read));
     if (service === undefined && gone) return { answer: undefined };

@@ -4,23 +4,23 @@ import type { ReservedIP } from '../../machines/vip/objects.ts';
 import type { VirtualIP, VirtualIPStatus } from '../../machines/vip/virtualip.ts';
 import { type StoredService, serviceKey, type VipWorld } from './vip-world.ts';
 
-/** What the processes share of the kinds that VirtualIPs come from. */
+/** The legacy kinds around VirtualIPs, shared by the processes. */
 export interface VirtualIPWorld {
   readonly vips: Map<string, VirtualIP>;
   readonly mappings: Map<string, unknown>;
   /** By uid of the IP: the GroupSegmentMapping that it was taken from. */
   readonly gsms: Map<string, string>;
-  /** By uid of a copy: that of the VirtualIP that owns it. Kubernetes deletes what is owned by one that is not there any more. */
+  /** By uid of a copy: the uid of the VirtualIP that owns it. Kubernetes deletes objects whose owner is gone. */
   readonly owners: Map<string, string>;
   collectGarbage(): void;
-  /** Those that went while the definitions were not there: whoever lists anew misses them. */
+  /** VirtualIPs deleted while the CRDs were not installed: a relist shows that they are gone. */
   readonly missed: ObjectRef[];
   readonly watches: Set<{ hear(tell: (listener: VirtualIPListener) => void): void; tellAll(): void }>;
-  /** Whether the definitions are installed. */
+  /** Whether the CRDs are installed. */
   served: boolean;
-  /** Stores a VirtualIP as the API server would, and tells of it. */
+  /** Stores a VirtualIP like the API server, and reports it. */
   put(vip: VirtualIP): void;
-  /** What a live object is based on: another one after each write. */
+  /** The resourceVersion of a live object: a new one after each write. */
   versionOf(object: object): string;
   liveVirtualIP(vip: VirtualIP): LiveVirtualIP;
   liveService(service: StoredService): LiveService;

@@ -5,9 +5,9 @@ import { serviceKey, type VipWorld } from './vip-world.ts';
 import { type ProcessVirtualIPs, processVirtualIPs } from './virtual-ip-process.ts';
 import { NO_STATUS, virtualIPWorld } from './virtual-ip-world.ts';
 
-/** VirtualIPs and GroupSegmentMappings in memory: what the API server would do to them, and no more. Names are of the namespace `default`. */
+/** VirtualIPs and GroupSegmentMappings in memory: simulates only the API server. Names are in the namespace `default`. */
 export interface MemoryVirtualIPs {
-  /** They as one process sees and writes them. */
+  /** VirtualIPs as one process sees and writes them. */
   process(options?: { readonly probe?: Probe }): ProcessVirtualIPs;
   /** Creates or changes one. */
   set(vip: {
@@ -17,14 +17,14 @@ export interface MemoryVirtualIPs {
     readonly finalizers?: readonly string[];
     readonly status?: Partial<VirtualIPStatus>;
   }): ObjectRef;
-  /** Its user asks for the migration, or takes that back. */
+  /** Its user requests the migration, or withdraws the request. */
   annotate(name: string, asked?: boolean): void;
-  /** Asks for the deletion: it goes once it bears no finalizer. */
+  /** Requests the deletion: it disappears once it has no finalizer. */
   remove(name: string): void;
   find(name: string): VirtualIP | null;
   all(): readonly VirtualIP[];
   setMapping(name: string, spec: unknown): void;
-  /** The definitions are taken away, or installed. */
+  /** Installs or removes the CRDs. */
   serve(served: boolean): void;
 }
 

@@ -10,7 +10,7 @@ interface Zone {
 const MIN_TTL_SECONDS = 30;
 const MAX_TTL_SECONDS = 86_400;
 
-/** The zones of a cloud account in memory. Two records may be identical, as at DigitalOcean. @throws ProviderError as a real one answers. */
+/** The zones of a cloud account in memory. Two records may be identical, as at DigitalOcean. @throws ProviderError like a real provider. */
 export class MemoryZones {
   /** By name and by id. */
   readonly #zones = new Map<string, Zone>();
@@ -22,7 +22,7 @@ export class MemoryZones {
     this.#zones.set(id, zone);
   }
 
-  /** A record as somebody else may have made it: nothing is checked. Answers its id. */
+  /** A record created by another client: nothing is checked. Returns its id. */
   put(zone: string, record: Omit<DNSRecord, 'id'>): string {
     const { records } = this.#find(zone);
     this.#made += 1;
@@ -61,7 +61,7 @@ const canonical = (nameOrId: string): string => nameOrId.replace(/\.$/, '').toLo
 
 const notFound = (what: string): ProviderError => new ProviderError('NotFound', `${what}: not found`);
 
-/** The record as it is kept: what is written is never proxied. */
+/** The record as stored: written records are never proxied. */
 function accepted<R extends Omit<DNSRecord, 'id'>>(record: R): R {
   const { type, name, data, ttlSeconds } = record;
   const address = parseAddress(data);

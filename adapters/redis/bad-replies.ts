@@ -1,15 +1,15 @@
 import * as dataHandler from 'ioredis/built/DataHandler.js';
 
-/** What ioredis does with each reply. */
+/** ioredis's reply handler. */
 interface Handler {
   dispatch(take: () => void): void;
   returnFatalError(error: unknown): void;
 }
 
-/** Has a reply that ioredis trips over, such as a null that nobody asked for, end its connection like any other that is none: ioredis throws the error where nobody can
- *  catch it, and the process would end. To be called before the first connection; again it changes nothing. */
+/** Makes a reply that ioredis fails on, such as an unsolicited null, close its connection like any invalid reply: ioredis throws where the error cannot be
+ *  caught, and the process would end. Call it before the first connection; repeated calls have no effect. */
 export function closeOnBadReply(): void {
-  // The class itself, or the module that has it: which of the two a default is depends on who loads it.
+  // The default export is the class or the module with the class, depending on the module loader.
   const found: { readonly default?: unknown } = dataHandler.default;
   const { prototype } = (found.default ?? found) as { readonly prototype: Handler };
   prototype.dispatch = function (this: Handler, take) {

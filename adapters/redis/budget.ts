@@ -10,19 +10,19 @@ import {
 import type { RedisLink } from './link.ts';
 import { CLOSE, LEFT, OBSERVE, PAY } from './scripts.ts';
 
-/** In the place of a namespace, which cannot be called so, for calls of nobody. */
+/** Placeholder for calls without a namespace; not a valid namespace name. */
 const NOBODY = '-';
 
 export interface RedisBudgetOptions extends BudgetOptions {
   readonly link: RedisLink;
-  /** In front of the key, in braces. */
+  /** Prefix of the keys, a hash tag. */
   readonly prefix: string;
-  /** Names the token without telling it: all who use one token share one budget. */
+  /** Identifies the token without revealing it: all users of a token share one budget. */
   readonly tokenHash: string;
 }
 
-/** The budget of one token for all replicas, by the clock of the Redis server: the calls of the last minute one by one, as the provider counts them, and a
- *  bucket for the hour that fills all the time and is corrected by what the provider says. */
+/** The budget of one token for all replicas, by the clock of the Redis server: a log of the calls of the last minute, as the provider counts them, and a
+ *  bucket for the hour that refills continuously and is corrected by the provider's responses. */
 export const redisBudget = ({ link, prefix, tokenHash, ...options }: RedisBudgetOptions): Budget & BudgetReading => {
   const { perMinute, perHour, createsPerMinute, minuteMs, leaves, keptForQuiet, lineOf } = budgetFigures(options);
   const key = `${prefix}:budget:${tokenHash}`;
@@ -56,7 +56,7 @@ export const redisBudget = ({ link, prefix, tokenHash, ...options }: RedisBudget
         const wait = Math.min(resetAtMs - Date.now(), LONGEST_CLOSE_MS);
         if (remaining <= 0 && wait > 0) await close(wait);
       };
-      // A correction that is lost costs nothing: the next reply brings another.
+      // A lost correction is harmless: the next reply brings another.
       told().catch(() => undefined);
     },
     close,

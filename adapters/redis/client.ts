@@ -6,52 +6,52 @@ import { replyCode } from './reply-code.ts';
 import { type TlsFiles, tlsTo } from './tls.ts';
 import { type RedisPlace, readRedisUrl } from './url.ts';
 
-/** Our calls rely on the plain shape of replies. */
+/** Without `replyMapping`: our calls rely on plain replies. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 export interface RedisAddress {
-  /** As `readRedisUrl` takes it; may bear user, password and database. */
+  /** As accepted by `readRedisUrl`; may contain user, password and database. */
   readonly url: string;
-  /** In place of those in the URL. */
+  /** Overrides the login in the URL. */
   readonly username?: string;
   readonly password?: string;
-  /** Of the Sentinels, which have users of their own. */
+  /** Login of the Sentinels, which have their own users. */
   readonly sentinelUsername?: string;
   readonly sentinelPassword?: string;
-  /** For a URL that asks for TLS. */
+  /** For a URL with TLS. */
   readonly tls?: TlsFiles;
-  /** In front of all keys, in braces: the nodes of a Redis Cluster are asked who has it. */
+  /** Prefix of all keys, a hash tag: determines the node of a Redis Cluster. */
   readonly prefix?: string;
   /** Shown by CLIENT LIST. */
   readonly name?: string;
 }
 
-/** The longest pause between two tries to connect, ms; ioredis's own 5 s would make short outages long. */
+/** The longest pause between two connection attempts, ms; with ioredis's default of 5 s short outages would last longer. */
 const LONGEST_RETRY_MS = 1_000;
 
-/** A patient connection that is silent for this long while something was asked is dead, whatever TCP thinks. */
+/** A patient connection that is silent for this long with a command pending counts as dead, whatever TCP reports, ms. */
 const DEAD_AFTER_MS = 15_000;
 
-/** How long a Sentinel or a node of a Cluster may take to say who is the master, ms. */
+/** How long a Sentinel or a node of a Cluster may take to name the master, ms. */
 const ASK_MS = 2_000;
 
 /** How often the Sentinels are asked whether the master is still the same, ms. */
 const LOOK_AGAIN_MS = 10_000;
 
-/** What a server says that is not the one to write to any more: connecting again finds the one that is. */
+/** Errors of a server that no longer accepts our writes: reconnecting finds the one that does. */
 const MOVED_ON = new Set(['READONLY', 'MOVED', 'CLUSTERDOWN']);
 
 const common: ConnectionOptions = {
   retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
 };
 
-/** A connection for calls that decide: a command fails at once while there is no connection, and at the latest after `commandTimeoutMs`. */
+/** A connection for calls that decisions depend on: a command fails immediately without a connection, and at the latest after `commandTimeoutMs`. */
 export const failFastClient = (address: RedisAddress, commandTimeoutMs = 2_000): Redis =>
   connect(address, {
     ...common,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
-    // A write whose reply was lost must not be sent again behind our back: it would be answered as stale.
+    // A write whose reply was lost must not be resent automatically: it would be rejected as stale.
     autoResendUnfulfilledCommands: false,
     commandTimeout: commandTimeoutMs,
     connectTimeout: commandTimeoutMs,
@@ -70,7 +70,7 @@ const connect = (address: RedisAddress, manners: ConnectionOptions): Redis => {
     ...optionsOf(address),
     ...manners,
     ...(name === undefined ? {} : { connectionName: name }),
-    // All that is under way is refused, and ioredis would end the connection once more for each, with a listener that Node.js takes for a leak.
+    // All pending commands fail, and ioredis would close the connection again for each, adding listeners that Node.js reports as a leak.
     reconnectOnError: (error) => {
       if (isLeaving || !MOVED_ON.has(replyCode(error.message))) return false;
       isLeaving = true;
@@ -80,12 +80,12 @@ const connect = (address: RedisAddress, manners: ConnectionOptions): Redis => {
   redis.on('close', () => {
     isLeaving = false;
   });
-  // Without a listener an error event is printed, and might end the process; whoever cares adds another.
+  // Without a listener an error event is printed, and might end the process; interested callers add their own.
   redis.on('error', () => undefined);
   return redis;
 };
 
-/** What the URL of an address says. @throws Error that bears no secret when the address cannot be used */
+/** Parses and checks an address. @throws Error without secrets when the address cannot be used */
 export const checkAddress = ({ url, tls }: RedisAddress): RedisPlace => {
   const place = readRedisUrl(url);
   if (tls && !place.tls) throw new Error('certificates are given for Redis, but its URL asks for no TLS; it should begin with rediss');
@@ -119,7 +119,7 @@ type Login = Pick<Asking, 'username' | 'password'>;
 
 const asking = (login: Login, tls: TlsFiles | undefined): Asking => ({ ...login, ...(tls && { tls }), timeoutMs: ASK_MS });
 
-/** The server that answers is connected to by ours; that TLS is spoken ioredis has to be told, too. */
+/** Our connector opens the connection; ioredis must still know that it uses TLS. */
 const found = (find: FindMaster, tls: TlsFiles | undefined, lookAgainMs?: number): ConnectionOptions => ({
   Connector: connectorTo(find, tls, lookAgainMs),
   ...(tls && { tls: { ...tls } }),
@@ -133,7 +133,7 @@ const loginOf = (username: string | null, password: string | null): Login => ({
   ...(password !== null && { password }),
 });
 
-/** Where an address leads, for messages: no user, no password. @throws Error as `readRedisUrl` does */
+/** Describes the target of an address, for messages: no user, no password. @throws Error as `readRedisUrl` does */
 export const targetOf = ({ url }: RedisAddress): string => {
   const { kind, endpoints, path, master }: RedisPlace = readRedisUrl(url);
   const names = endpoints.map(nameOf).join(', ');

@@ -8,11 +8,11 @@ import type { Endpoint } from './url.ts';
 type Connector = NonNullable<RedisOptions['Connector']>;
 type Stream = InstanceType<Connector> extends { connect(emit: never): Promise<infer S> } ? S : never;
 
-/** How long a connection is let end by itself, ms. */
+/** How long a connection may take to close gracefully, ms. */
 const FAREWELL_MS = 2_000;
 
-/** Connects to whichever server takes writes when a connection is made. With `lookAgainMs` it is looked that often whether it still does, and the connection ends
- *  when another one has taken its place: one that was cut off with its former clients does not know it. */
+/** Connects to the server that accepts writes at that time. With `lookAgainMs` this is rechecked at that interval, and the connection is closed
+ *  when another server has taken over: a master that is partitioned together with its clients does not notice. */
 export const connectorTo = (find: FindMaster, tls: TlsFiles | undefined, lookAgainMs?: number): Connector =>
   class extends AbstractConnector {
     #tell: (error: Error) => void = () => undefined;
@@ -34,14 +34,14 @@ export const connectorTo = (find: FindMaster, tls: TlsFiles | undefined, lookAga
         if (lookAgainMs !== undefined) lookAgain(find, stream, endpoint, lookAgainMs);
         this.stream = stream;
       } catch (error) {
-        // One that failed at once is tried again like any other; ioredis gives up for ever when there is none.
+        // An immediate failure must be retried like any other; without a stream ioredis would give up for good.
         this.firstError = error instanceof Error ? error : new Error(String(error));
         this.stream = new Socket().destroy();
       }
       return this.stream;
     }
 
-    /** A former master may have come back as a replica, before those who were asked know it. */
+    /** A former master may have returned as a replica before the Sentinels or nodes know it. */
     override check(info: { readonly role?: string }): boolean {
       const isMaster = info.role === undefined || info.role === 'master';
       if (!isMaster) this.#tell(new Error(`the server that was named is a ${info.role}`));
@@ -50,14 +50,14 @@ export const connectorTo = (find: FindMaster, tls: TlsFiles | undefined, lookAga
 
     override disconnect(): void {
       this.connecting = false;
-      // What has ended does not end once more: the wait for it would keep the process.
+      // A destroyed stream emits no further end event: waiting for it would keep the process alive.
       if (this.stream && !this.stream.destroyed) super.disconnect();
     }
   };
 
 const lookAgain = (find: FindMaster, stream: Socket, endpoint: Endpoint, everyMs: number): void => {
   const look = async (): Promise<void> => {
-    // Without an answer there is nothing better than the present one.
+    // Without a reply, keep the current server.
     const now = await find(everyMs).catch(() => endpoint);
     if (nameOf(now) !== nameOf(endpoint)) stream.destroy(new Error(`${nameOf(now)} has taken the place of ${nameOf(endpoint)}`));
   };

@@ -2,22 +2,22 @@ import { Redis } from 'ioredis';
 import { type TlsFiles, tlsTo } from './tls.ts';
 import type { Endpoint } from './url.ts';
 
-/** Answers which server takes writes now; one that was learned at most `maxAgeMs` ago will do, default 0. @throws Error with what each of those asked has said */
+/** Returns the server that currently accepts writes; a result up to `maxAgeMs` old may be reused, default 0. @throws Error with the replies of all servers asked */
 export type FindMaster = (maxAgeMs?: number) => Promise<Endpoint>;
 
-/** How the servers that are asked are reached. */
+/** How to connect to the servers that are asked. */
 export interface Asking {
   readonly username?: string;
   readonly password?: string;
   readonly tls?: TlsFiles;
-  /** The longest wait for one of them, ms. */
+  /** Timeout for each of them, ms. */
   readonly timeoutMs: number;
 }
 
 export const nameOf = ({ host, port }: Endpoint): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** Asks all Sentinels at once, and goes by the newest configuration among the answers of more than half of them, or of all that answer: one that was cut off
- *  from the others still names a former master. */
+/** Asks all Sentinels in parallel, and uses the newest configuration among the replies of more than half of them, or of all that reply: a partitioned Sentinel
+ *  still names a former master. */
 export const bySentinels = (sentinels: readonly Endpoint[], master: string, asking: Asking): FindMaster =>
   remembered(async () => {
     const silent: string[] = [];
@@ -38,7 +38,7 @@ export const bySentinels = (sentinels: readonly Endpoint[], master: string, aski
     return newest.endpoint;
   });
 
-/** Fields and values in turns. */
+/** The reply alternates fields and values. */
 const masterIn = (reply: unknown): { endpoint: Endpoint; epoch: number } => {
   const flat = Array.isArray(reply) ? reply.map(String) : [];
   const field = (name: string): string | undefined => flat[flat.findIndex((text, index) => index % 2 === 0 && text === name) + 1];
@@ -47,14 +47,14 @@ const masterIn = (reply: unknown): { endpoint: Endpoint; epoch: number } => {
   return { endpoint: { host, port }, epoch: Number(field('config-epoch') ?? 0) };
 };
 
-/** Asks nodes of a Redis Cluster, one after the other, which of them has the keys that begin with `prefix`, in braces: all of them share one slot, so one node
- *  has them all. Nodes that it hears of are asked later on, too, so that those it began with may go. */
+/** Asks nodes of a Redis Cluster, one after the other, which of them has the keys that begin with `prefix`, a hash tag: they all share one slot, so one node
+ *  has them all. Discovered nodes are asked later, too, so that the initial ones may be removed. */
 export const byCluster = (nodes: readonly Endpoint[], prefix: string, asking: Asking): FindMaster => {
   const known = new Map(nodes.map((node) => [nameOf(node), node]));
   return remembered(async () => {
     const silent: string[] = [];
     for (const [name, node] of [...known]) {
-      // Whoever was asked is asked last the next time: its view of the cluster may be an old one.
+      // The node asked now is asked last next time: its view of the cluster may be stale.
       known.delete(name);
       known.set(name, node);
       try {
@@ -74,7 +74,7 @@ export const byCluster = (nodes: readonly Endpoint[], prefix: string, asking: As
   });
 };
 
-/** `[first, last, [host, port, …] of the master, … of the replicas]` each; a node that does not know its own address names none. */
+/** Each entry is `[first, last, [host, port, …] of the master, … of the replicas]`; a node that does not know its own address omits it. */
 const rangesIn = (reply: unknown, asked: Endpoint): readonly { first: number; last: number; master: Endpoint }[] =>
   (Array.isArray(reply) ? reply : []).flatMap((range: unknown) => {
     const [first, last, master]: unknown[] = Array.isArray(range) ? range : [];
@@ -84,7 +84,7 @@ const rangesIn = (reply: unknown, asked: Endpoint): readonly { first: number; la
     return [{ first: Number(first), last: Number(last), master: { host: named, port: Number(port) } }];
   });
 
-/** Over a connection of its own, which ends with the answer. */
+/** Uses a separate connection, which is closed after the reply. */
 const ask = async <T>(endpoint: Endpoint, { timeoutMs, tls, ...login }: Asking, question: (client: Redis) => Promise<T>): Promise<T> => {
   const client = new Redis({
     ...endpoint,
@@ -96,10 +96,10 @@ const ask = async <T>(endpoint: Endpoint, { timeoutMs, tls, ...login }: Asking, 
     maxRetriesPerRequest: 0,
     connectTimeout: timeoutMs,
     commandTimeout: timeoutMs,
-    // Plain lists for answers.
+    // RESP2, for replies as plain lists.
     protocol: 2,
   });
-  // What failed is the reason, where `connect` tells only that the connection is closed.
+  // The error event has the reason; `connect` only reports that the connection is closed.
   let cause: Error | null = null;
   client.on('error', (error: Error) => {
     cause = error;
@@ -116,7 +116,7 @@ const ask = async <T>(endpoint: Endpoint, { timeoutMs, tls, ...login }: Asking, 
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Asks once for all who ask meanwhile, or soon after. */
+/** Shares one query among concurrent callers, and those soon after. */
 const remembered = (find: () => Promise<Endpoint>): FindMaster => {
   let last: { readonly at: number; readonly answer: Promise<Endpoint> } | null = null;
   return (maxAgeMs = 0) => {

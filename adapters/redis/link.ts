@@ -4,19 +4,19 @@ import { failFastClient, type RedisAddress, targetOf } from './client.ts';
 import { replyCode } from './reply-code.ts';
 
 export interface RedisLinkOptions extends RedisAddress {
-  /** A call that was not answered by then throws `Unreachable`, ms. Default 2000. */
+  /** A call without a reply within this throws `Unreachable`, ms. Default 2000. */
   readonly commandTimeoutMs?: number;
-  /** Told once per trouble of the connection, as text for people, without secrets. The link goes on trying by itself. */
+  /** Called once per connection problem, with a human-readable text without secrets. The link retries by itself. */
   readonly onTrouble?: (message: string) => void;
 }
 
-/** One connection for calls that decide: it fails fast instead of waiting for better times. */
+/** One connection for calls that decisions depend on: it fails fast instead of waiting. */
 export interface RedisLink {
-  /** Where it leads, for messages: hosts and ports only. */
+  /** Where it connects to, for messages: hosts and ports only. */
   readonly target: string;
-  /** For libraries that bring commands of their own; to be used inside `call`. */
+  /** For libraries that send commands themselves; use it inside `call`. */
   readonly redis: Redis;
-  /** What `run` answers. @throws Unreachable with what was tried; Error for a reply that only a defect of ours explains. */
+  /** The result of `run`. @throws Unreachable with what was tried; Error for a reply that only a bug of ours explains. */
   call<T>(what: string, run: (redis: Redis) => Promise<T>): Promise<T>;
   /** Runs a Lua script by its hash. Its keys must share one hash tag. */
   script(what: string, lua: LuaScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
@@ -28,7 +28,7 @@ export interface LuaScript {
   readonly text: string;
 }
 
-/** Replies that say "not now" or "not you": the server is there, yet cannot be used. All others are defects of ours. */
+/** Error replies of a server that is running but cannot be used, now or by us. All others are bugs of ours. */
 const UNUSABLE = new Set(
   'LOADING READONLY OOM MISCONF CLUSTERDOWN MASTERDOWN MOVED ASK TRYAGAIN BUSY NOREPLICAS NOAUTH WRONGPASS NOPERM NOMASTERLINK'.split(' '),
 );
@@ -67,7 +67,7 @@ export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: R
     call,
     script: (what, { sha, text }, keys, args) =>
       call(what, async (client) => {
-        // The first use brings the text along, so that even then the order of calls is the order of effects.
+        // The first use sends the text, so that even then effects are in the order of the calls.
         if (!known.has(sha)) {
           known.add(sha);
           return client.eval(text, keys.length, ...keys, ...args);
@@ -85,7 +85,7 @@ export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: R
   };
 };
 
-/** There was no connection to send by. */
+/** There was no connection to send on. */
 class NotConnected extends Error {}
 
 const untilReady = (redis: Redis): Promise<void> =>
@@ -100,7 +100,7 @@ const untilReady = (redis: Redis): Promise<void> =>
       settle();
     };
     const ready = done(resolve);
-    // A refused connection is not worth waiting for: the caller has its own way of trying again.
+    // Do not wait for a refused connection: the caller retries in its own way.
     const closed = done(() => reject(new NotConnected('not connected')));
     redis.once('ready', ready);
     redis.once('close', closed);
@@ -118,7 +118,7 @@ const within = async <T>(ms: number, run: () => Promise<T>): Promise<T> => {
   }
 };
 
-/** ioredis's errors bear the command with its arguments, a password among them: only the message goes on. */
+/** ioredis's errors contain the command with its arguments, including passwords: only the message is kept. */
 const classified = (what: string, error: unknown): Error => {
   const message = error instanceof Error ? error.message : String(error);
   const isReply = error instanceof Error && error.name === 'ReplyError';

@@ -3,7 +3,7 @@ import type { LuaScript } from './link.ts';
 
 const lua = (text: string): LuaScript => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
-/** What changes when another server answers, or the same one was started again; in Lua and, beside it, in server-info.ts. */
+/** Changes when another server answers, or the same one was restarted; in Lua here and in TypeScript in server-info.ts. */
 const RUN_ID = `
 local function runId()
   local info = redis.call('INFO', 'server')
@@ -16,7 +16,7 @@ local function isOpenElsewhere(term, opened)
 end
 `;
 
-/** Whether a key has a value of another type than `command` is for: it is nobody's who writes here, and in everybody's way. */
+/** Whether a key holds a value of another type than `command` expects: not written by this operator, and it makes our commands fail. */
 const FOREIGN = `
 local function isForeign(command, key)
   local reply = redis.pcall(command, key)
@@ -33,7 +33,7 @@ local function termIn(key)
 end
 `;
 
-/** KEYS meta. ARGV term. 1 when the term is open now, 0 when a higher one is. The server that opens it is kept with the term: a program of before writes the term alone. */
+/** KEYS meta. ARGV term. 1 when the term is open now, 0 when a higher one is. The server is stored with the term; earlier versions write only the term. */
 export const OPEN_TERM = lua(`${RUN_ID}${FOREIGN}
 tidy('HLEN', KEYS[1])
 local open = termIn(KEYS[1])
@@ -42,9 +42,9 @@ redis.call('HSET', KEYS[1], 'term', ARGV[1], 'format', '1', 'opened', ARGV[1] ..
 return 1
 `);
 
-/** One write of one cell, all or nothing: looks first, changes after nothing can refuse any more. What others have put in the place of something is removed, and counts as lost.
+/** One atomic write of one cell: checks everything first, and writes only when nothing can fail any more. Foreign values under our keys are removed, and count as lost.
  *  KEYS meta, cells, records, heads, outbox, seen, journal, then the claims of each provider.
- *  ARGV term, cell, length of the journal, 1 to overwrite what another server has kept, then seven lists, each with its length in front:
+ *  ARGV term, cell, length of the journal, 1 to overwrite data kept by another server, then seven lists, each preceded by its length:
  *  records (actor, expected version, version, waiting, record; version 0 deletes), commands to add (id, command), commands to clear (id),
  *  sends (sender, id; no id forgets the sender), journal entries, claims to free (key, node, owner), claims to take (key, node, owner, limit).
  *  A head is "<version> <waiting>", so that neither the version check nor the fence reads the record itself. */
@@ -168,7 +168,7 @@ for i = 3, #KEYS do redis.call('DEL', KEYS[i]) end
 return 1
 `);
 
-/** KEYS meta, claims of the provider. ARGV term, then node and owners in turns. */
+/** KEYS meta, claims of the provider. ARGV term, then alternating node and owners. */
 export const RESET_CLAIMS = lua(`
 if redis.call('HGET', KEYS[1], 'term') ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[2])
@@ -176,13 +176,13 @@ for i = 2, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1]) end
 return 1
 `);
 
-/** KEYS meta, heads. ARGV actor. The open term, the actor's head, and 1 when another server than this one has opened the term. */
+/** KEYS meta, heads. ARGV actor. The open term, the actor's head, and 1 when the term was opened on another server. */
 export const FENCE = lua(`${RUN_ID}
 local meta = redis.call('HMGET', KEYS[1], 'term', 'opened')
 return {meta[1], redis.call('HGET', KEYS[2], ARGV[1]), isOpenElsewhere(meta[1], meta[2]) and 1 or 0}
 `);
 
-/** What is no figure of ours, or can be none, is as if it were not there: it would keep the budget shut. */
+/** Values that are not, or cannot be, our own figures are ignored: they could keep the budget closed. */
 const FIGURES = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -196,12 +196,12 @@ local function budgetIn(key, perHour)
 end
 `;
 
-/** KEYS budget, calls of the last minute, creations of the last minute, the turns of the line, then for each namespace who waits in the line for its sake. ARGV
+/** KEYS budget, calls of the last minute, creations of the last minute, the turns of the line, then for each namespace its waiting callers in the line. ARGV
  *  capacity per minute, per hour, creations per minute; calls of the minute and of the hour to leave; 1 for creations; number of calls; length of the minute, ms;
  *  how long a turn is kept, ms; calls of the minute kept for quiet namespaces, which have made no more calls in it than this; then the namespaces.
- *  A turn is "<when it was had last> <when the next one comes back> <number of its calls> <since when calls are counted> <how many they were>".
- *  The minutes are the times of the last calls, newest first, by the server's clock; the hour is a bucket that fills all the time.
- *  Takes the calls and answers 0, or answers the ms to wait and takes nothing. */
+ *  A turn is "<time of the last turn> <when the next caller returns> <number of its calls> <start of the count> <calls counted>".
+ *  The minutes are the times of the last calls, newest first, by the server's clock; the hour is a bucket that refills continuously.
+ *  Takes the calls and returns 0, or takes nothing and returns the ms to wait. */
 export const PAY = lua(`${FOREIGN}${FIGURES}
 tidy('HLEN', KEYS[1])
 tidy('LLEN', KEYS[2])
@@ -287,7 +287,7 @@ return 0
 `);
 
 /** KEYS budget, calls of the last minute, creations of the last minute. ARGV capacity per minute, per hour, creations per minute; length of the minute,
- *  ms. Answers how many whole calls each could take now, nothing while it is closed. Writes nothing: a budget that nobody uses is to expire. */
+ *  ms. Returns how many whole calls each could take now, 0 while it is closed. Writes nothing, so that an unused budget expires. */
 export const LEFT = lua(`${FIGURES}
 local perHour, since = tonumber(ARGV[2]), now - tonumber(ARGV[4])
 local storedAt, closedUntil, storedHour = budgetIn(KEYS[1], perHour)
@@ -309,7 +309,7 @@ return {
 }
 `);
 
-/** KEYS budget. ARGV ms. Closes it for that long, never shorter than it is closed already. */
+/** KEYS budget. ARGV ms. Closes it for that long; never shortens an existing closure. */
 export const CLOSE = lua(`${FIGURES}
 local untilMs = now + tonumber(ARGV[1])
 local _, closedUntil = budgetIn(KEYS[1], 0)
@@ -318,7 +318,7 @@ redis.call('PEXPIRE', KEYS[1], math.max(7200000, tonumber(ARGV[1])))
 return 1
 `);
 
-/** KEYS budget. ARGV calls that the provider says are left, capacity per hour. Lowers what is left in the hour, never raises it. */
+/** KEYS budget. ARGV remaining calls reported by the provider, capacity per hour. Lowers the calls left in the hour, never raises them. */
 export const OBSERVE = lua(`${FIGURES}
 local capacity = tonumber(ARGV[2])
 local storedAt, _, hour = budgetIn(KEYS[1], capacity)

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { StoreFault } from '../../actors/ports/records.ts';
 import type { RedisLink } from './link.ts';
 
-/** What INFO tells, by its names. */
+/** The fields of INFO by name. */
 type Info = ReadonlyMap<string, string>;
 
 const infoIn = (text: string): Info =>
@@ -13,16 +13,16 @@ const infoIn = (text: string): Info =>
     }),
   );
 
-/** What changes when another server answers, or the same one was started again. */
+/** Changes when another server answers, or the same one was restarted. */
 export const runIdOf = (text: string): string => {
   const info = infoIn(text);
   return info.get('run_id') ?? `process ${info.get('process_id') ?? 'unknown'}`;
 };
 
-/** The oldest version that has all the commands we send. */
+/** The oldest version with all commands that we use. */
 const OLDEST = [6, 2] as const;
 
-/** What is wrong with the server as it is set up now. @throws Unreachable */
+/** What is wrong with the server's current configuration. @throws Unreachable */
 export const judgeServer = async (link: RedisLink): Promise<readonly StoreFault[]> => {
   const { info, policy } = await link.call('check', async (redis) => {
     const texts = await Promise.all(['server', 'memory', 'persistence', 'replication'].map((section) => redis.info(section)));
@@ -34,7 +34,7 @@ export const judgeServer = async (link: RedisLink): Promise<readonly StoreFault[
 };
 
 function olderThanNeeded(info: Info): StoreFault | null {
-  // Valkey and others tell here with which Redis they are compatible.
+  // Valkey and others report here the Redis version they are compatible with.
   const version = info.get('redis_version');
   const [major = 0, minor = 0] = (version ?? '').split('.').map(Number);
   const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
@@ -62,7 +62,8 @@ const withoutFile = (info: Info): StoreFault | null =>
       }
     : null;
 
-/** A master that was cut off from its replicas would go on to acknowledge what is lost once one of them has taken its place. The number of good replicas is told only where they count. */
+/** A master that is partitioned from its replicas would keep acknowledging writes that are lost once one of them takes over. `min_slaves_good_slaves` is only
+ *  reported when min-replicas-to-write is set. */
 function acknowledgingAlone(info: Info): StoreFault | null {
   const replicas = Number(info.get('connected_slaves') ?? 0);
   if (info.get('role') !== 'master' || replicas === 0 || info.has('min_slaves_good_slaves')) return null;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { checkAddress, type RedisAddress } from './client.ts';
 
-/** As the environment says it; null for what it does not say. */
+/** Settings from the environment; null for those not set. */
 interface RedisSettings {
   readonly url: string;
   readonly username: string | null;
@@ -31,7 +31,7 @@ export function redisAddress({ url, username, password, sentinelUsername, sentin
     ...(Object.keys(tls).length > 0 && { tls }),
   };
   checkAddress(address);
-  // What cannot be read is better said now than at each connection.
+  // Report invalid files now rather than on each connection.
   usable('REDIS_CA_FILE', () => tls.ca === undefined || new X509Certificate(tls.ca));
   usable('REDIS_CERT_FILE, REDIS_KEY_FILE', () => createSecureContext(tls));
   return address;

@@ -6,18 +6,18 @@ import { judgeServer, runIdOf } from './server-info.ts';
 import { type CellReply, cellIn, headIn, journalIn } from './stored.ts';
 
 export interface RedisStoreOptions {
-  /** Closed with the store. */
+  /** Closed together with the store. */
   readonly link: RedisLink;
-  /** In front of every key, in braces: `{…}`, so that all keys share one slot of a cluster, as one atomic call needs. */
+  /** Prefix of every key, a hash tag `{…}`, so that all keys share one cluster slot, as an atomic call requires. */
   readonly prefix: string;
   /** How many transitions are kept per cell. Default 200. */
   readonly journalLength?: number;
 }
 
-/** Stands for all records. */
+/** The key whose absence means that all records are lost. */
 export const recordsKey = (prefix: string): string => `${prefix}:meta`;
 
-/** Records in Redis. One Lua call per save; the `meta` key stands for all of it: without it the store was emptied. */
+/** Records in Redis. One Lua call per save; without the `meta` key the store counts as emptied. */
 export const redisStore = ({ link, prefix, journalLength = 200 }: RedisStoreOptions): RecordStore => {
   if (!/^\{[^{}]+\}$/.test(prefix)) throw new Error(`the key prefix ${prefix} should be a name in braces, such as {routedip}`);
   const meta = recordsKey(prefix);
@@ -39,7 +39,7 @@ export const redisStore = ({ link, prefix, journalLength = 200 }: RedisStoreOpti
     },
     state: () =>
       link.call('state', async (redis) => {
-        // Changes nothing, yet is refused like any other write by a server that is full, cannot write to its disk, or has become a replica.
+        // A no-op write that fails like any other on a server that is full, cannot write to its disk, or has become a replica.
         const isWritable = redis.setrange(`${prefix}:none`, 0, '');
         const [info, term] = await Promise.all([redis.info('server'), redis.hget(meta, 'term').catch(noneOfOurs), isWritable]);
         return { term: /^\d{1,12}$/.test(term ?? '') ? Number(term) : null, runId: runIdOf(info) };
@@ -79,7 +79,7 @@ export const redisStore = ({ link, prefix, journalLength = 200 }: RedisStoreOpti
   };
 };
 
-/** What has another type under a key of ours is nothing of ours: the next write removes it. */
+/** A value of another type under a key of ours is foreign: the next write removes it. */
 const noneOfOurs = (error: unknown): null => {
   if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return null;
   throw error;

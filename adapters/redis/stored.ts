@@ -1,16 +1,16 @@
 import type { ActorRecord, Command, JournalEntry, StoredCell, Waiting } from '../../actors/ports/records.ts';
 import { fieldsOf, isFields } from '../../machines/model/types.ts';
 
-/** Fields and values in turns, as HGETALL inside a script answers them. */
+/** Alternating fields and values, as returned by HGETALL inside a script. */
 export type CellReply = readonly [records: readonly string[], heads: readonly string[], outbox: readonly string[], seen: readonly string[]];
 
-/** No record is so long, characters: what is, is no record. */
+/** A longer value is not a record, characters. */
 const LONGEST_RECORD = 8 * 2 ** 20;
 
 const pairs = (flat: readonly string[]): [string, string][] =>
   flat.flatMap((field, index) => (index % 2 === 0 ? [[field, flat[index + 1] ?? ''] as [string, string]] : []));
 
-/** `<number> <JSON>` in its two parts; a number of 0 where there is none. */
+/** Splits `<number> <JSON>`; the number is 0 when missing. */
 const split = (numbered: string): [number, unknown] => {
   const [, digits = '0', json = ''] = /^(\d{1,15}) (.*)$/s.exec(numbered) ?? [];
   return [Number(digits), parsed(json)];
@@ -25,13 +25,13 @@ function parsed(json: string): unknown {
   }
 }
 
-/** The version of a record, and what it waits for: 0 and nothing where nobody of us has written there. */
+/** The version of a record, and what it waits for: 0 and nothing when not written by this operator. */
 export const headIn = (head: string | null): { readonly version: number; readonly waiting: Readonly<Record<string, Waiting>> } => {
   const [version, waiting] = split(head ?? '');
   return { version, waiting: fieldsOf(waiting) as Readonly<Record<string, Waiting>> };
 };
 
-/** In the place of a record that nobody can read: its chart is none, so that the cell is rebuilt. */
+/** Replaces an unreadable record: its chart does not exist, so the cell is rebuilt. */
 const unreadable = (version: number): ActorRecord =>
   ({ chart: 'unreadable', chartVersion: 0, snapshot: { context: {} }, waiting: {}, version, term: 0 }) as unknown as ActorRecord;
 
@@ -41,7 +41,7 @@ const isRecord = (value: unknown): value is ActorRecord => {
   return isNamed && isFields(waiting) && isFields(snapshot) && isFields(snapshot.context);
 };
 
-/** What is stored of a cell. The heads say which records there are. */
+/** The stored cell. The heads define which records exist. */
 export const cellIn = ([records, heads, outbox, seen]: CellReply): StoredCell => {
   const stored = new Map(pairs(records));
   const recordOf = (actor: string, head: string): ActorRecord => {

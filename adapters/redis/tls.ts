@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 
-/** How a server is known, and how we are, as PEM. Without `ca` by the authorities that Node knows. */
+/** PEM files to verify the server, and to identify ourselves. Without `ca`, Node's default authorities are used. */
 export interface TlsFiles {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** The options of a TLS connection to `host`. A server with several names chooses its certificate by the one that is asked for; addresses are not asked for. */
+/** The options of a TLS connection to `host`. A server with several names chooses its certificate by SNI, which does not allow addresses. */
 export const tlsTo = (host: string, files: TlsFiles): TlsFiles & { readonly servername?: string } => ({
   ...files,
   ...(isIP(host) === 0 && { servername: host }),

@@ -4,9 +4,9 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** What a URL says of where Redis is. */
+/** The location of Redis, as parsed from a URL. */
 export interface RedisPlace {
-  /** How the server is found: it is named, or reached by a socket of this machine, or Sentinels or nodes of a Cluster are asked for it. */
+  /** How the server is found: named directly, through a local socket, or by asking Sentinels or nodes of a Cluster. */
   readonly kind: 'server' | 'socket' | 'sentinel' | 'cluster';
   /** The server, the Sentinels, or some nodes of the Cluster; none for a socket. */
   readonly endpoints: readonly Endpoint[];
@@ -30,14 +30,14 @@ const KINDS: Readonly<Record<string, Pick<RedisPlace, 'kind' | 'tls'>>> = {
   'rediss+cluster': { kind: 'cluster', tls: true },
 };
 
-/** `scheme://user:password@hosts/path`. A password with @ is let through, one with / ? or # has to be encoded. */
+/** `scheme://user:password@hosts/path`. A password may contain @, but / ? and # must be encoded. */
 const URL_PARTS = /^(?<scheme>[a-z+]+):\/\/(?:(?<login>[^/?#]*)@)?(?<hosts>[^/?#@]*)(?<path>\/[^?#]*)?$/;
 const HOST_AND_PORT = /^(?:\[(?<six>[\da-f:.]+)\]|(?<host>[\w.-]*))(?::(?<port>\d{1,5}))?$/i;
 
 const ENCODED = 'in a password the characters / ? # and % are written %2F %3F %23 and %25, or it is given as REDIS_PASSWORD';
 
-/** Reads the address of a Redis.
- *  @throws Error that says what is wrong and how it should read. Nothing of the URL stands in it: it may bear a password. */
+/** Parses a Redis URL.
+ *  @throws Error that says what is wrong and how it should read. It quotes nothing of the URL, which may contain a password. */
 export function readRedisUrl(url: string): RedisPlace {
   const parts = URL_PARTS.exec(url)?.groups;
   const known = KINDS[parts?.scheme ?? ''];
@@ -65,7 +65,7 @@ export function readRedisUrl(url: string): RedisPlace {
   }
 }
 
-/** The password in a URL, also in one that cannot be read otherwise: it is to be kept out of everything. Null when there is none. */
+/** The password in a URL, even in an invalid one, so that it can be redacted everywhere. Null when there is none. */
 export function passwordIn(url: string): string | null {
   const password = /^[^:@]*:(.+)@/.exec(url.replace(/^[^:/]*:\/\//, ''))?.[1];
   if (!password) return null;

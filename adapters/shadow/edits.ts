@@ -1,4 +1,4 @@
-/** What would be added to sets that others change, too, and taken out of them. A set goes by its name. */
+/** Pending additions to and removals from named sets that others change, too. */
 export class Edits<T extends string> {
   readonly #all = new Map<string, { readonly added: Set<T>; readonly removed: Set<T> }>();
 
@@ -12,7 +12,7 @@ export class Edits<T extends string> {
     for (const item of items) if (!added.delete(item)) removed.add(item);
   }
 
-  /** The set as it would be, sorted. What it has become by itself is no edit any more. */
+  /** The set with the edits applied, sorted. Edits that have been made in the meantime are dropped. */
   over(name: string, present: readonly T[]): readonly T[] {
     const { added, removed } = this.#of(name);
     for (const item of present) added.delete(item);

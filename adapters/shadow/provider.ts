@@ -8,18 +8,18 @@ import { Edits } from './edits.ts';
 /** A provider that is only read. */
 export interface Shadow {
   readonly provider: Provider;
-  /** What is withheld, as far as nobody else has done it yet. Nodes go by their providerID. */
+  /** The withheld changes that no other client has made yet. Nodes are named by providerID. */
   readonly changes: () => readonly Difference[];
 }
 
-/** The provider as it would be after all that it was asked to change: of `real` only what reads is called. What would be is kept here, and shown by what is read from then on, so that what comes after it
- *  is decided, too. It counts as long as what it would change stays as it was. */
+/** The provider as it would be after all requested changes: only the reads of `real` are called. Withheld changes are kept here and visible in later reads, so that
+ *  subsequent steps are decided, too. A change counts as long as the state it was based on is unchanged. */
 export function shadowOf(real: Provider): Shadow {
   const moved = new Map<Address, { readonly from: ProviderID | null; readonly to: ProviderID }>();
   const ports = new Edits<string>();
   const nodes = new Edits<ProviderID>();
   const records = new Edits<string>();
-  /** By zone what its records are called, those included that would be there. */
+  /** By zone its records, including withheld ones. */
   const zones = new Map<string, { readonly name: string; readonly texts: ReadonlyMap<string, string> }>();
 
   const placed = (observed: ObservedAddress): ObservedAddress => {
@@ -106,13 +106,13 @@ export function shadowOf(real: Provider): Shadow {
   };
 }
 
-/** All of a record but its id: one that would be there has none yet, and goes by this. Two that say the same count as one. */
+/** A record without its id, which identifies withheld records, since they have no id yet. Identical records count as one. */
 const textOf = ({ type, name, data, ttlSeconds, proxied }: Omit<DNSRecord, 'id'>): string =>
   JSON.stringify({ type, name, data, ttlSeconds, proxied });
 
-/** With nodes by their names in the cluster; a machine outside goes by that of its provider. */
+/** Replaces providerIDs by node names; a machine outside the cluster keeps its providerID. */
 export function byName(nodes: readonly { readonly name: string; readonly providerID: string }[]): (difference: Difference) => Difference {
-  // A node that is new has no machine yet.
+  // A new node has no machine yet.
   const names = new Map<string | null, string>(nodes.flatMap(({ name, providerID }) => (providerID === '' ? [] : [[providerID, name]])));
   return ({ what, subject, from, to }) => ({
     what,

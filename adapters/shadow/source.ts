@@ -1,7 +1,7 @@
 import type { ClusterSource, PoolObject } from '../../actors/ports/cluster.ts';
 import { FINALIZER } from '../../machines/model/types.ts';
 
-/** The cluster as if our finalizer stood on each RoutedIP, for whoever puts it on none: before that nothing is decided for one. */
+/** The cluster as if each RoutedIP had our finalizer, for an operator that writes none: without it nothing is decided for a RoutedIP. */
 export const guardedSource = (source: ClusterSource): ClusterSource => ({
   start: (listener) => source.start({ ...listener, poolObserved: (object) => listener.poolObserved(guarded(object)) }),
   resync: (restMs) => source.resync(restMs),

@@ -3,12 +3,12 @@ import type { Clock } from '../../actors/ports/records.ts';
 /** The longest delay that a Node.js timer takes, ms; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** A clock whose timers can be ended all at once: none of them fires or keeps the process alive any more. */
+/** A clock whose timers can all be cancelled together: none of them fires or keeps the process alive. */
 interface EndableClock extends Clock {
   end(): void;
 }
 
-/** `clock` for one that ends before it. */
+/** `clock` for a user with a shorter lifetime. */
 export const endableClock = (clock: Clock): EndableClock => {
   const waiting = new Set<() => void>();
   let ended = false;
@@ -34,10 +34,10 @@ export const endableClock = (clock: Clock): EndableClock => {
   };
 };
 
-/** A turn of the event loop that lasts longer is interrupted where somebody asks and names no limit, ms. */
+/** Default limit of a turn of the event loop, ms: a longer one yields at the next check. */
 const TURN_MS = 10;
 
-/** Null until the present turn of the event loop has lasted too long: then resolves in the next one. */
+/** Null until the current turn of the event loop has lasted too long; then a promise that resolves in the next one. */
 function longTurnYield(): (turnMs?: number) => Promise<void> | null {
   let began: number | null = null;
   return (turnMs = TURN_MS) => {

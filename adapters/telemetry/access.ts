@@ -6,11 +6,11 @@ import type { BindAddress } from './bind-address.ts';
 const COOKIE = 'routedip-token';
 const LOOPBACK = /^(localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
 
-/** Decides about requests to what people look at: the dashboards and the inspector. Answers and returns false when it refuses. */
+/** Decides about requests to the user interfaces: the dashboards and the inspector. Sends a response and returns false when it refuses. */
 export type Access = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** Access for a server on `bind`. With a token, it must come as `Authorization: Bearer`, as `?token=` (which becomes a cookie) or as that cookie.
- *  Without one, the server must be on loopback and be asked for by a loopback name: a page on the internet that resolves to 127.0.0.1 gets nothing.
+ *  Without one, the server must be on loopback and be addressed by a loopback name, which prevents DNS rebinding by pages on the internet.
  *  @throws Error when another interface is bound without a token */
 export function accessTo(bind: BindAddress, token: string | null): Access {
   const allowed = allowedBy(bind, token);
@@ -31,7 +31,7 @@ function allowedBy(bind: BindAddress, token: string | null): Access {
 
 export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
 
-/** A page of another site cannot read answers, but its forms could be sent here. */
+/** A page of another site cannot read responses, but could submit forms here. */
 const isForeignWrite = ({ method, headers: { origin, host } }: IncomingMessage): boolean =>
   method !== 'GET' && method !== 'HEAD' && origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
 
@@ -47,10 +47,10 @@ function withToken(token: string): Access {
   };
 }
 
-/** A browser that opens an address; scripts that ask for data keep their `?token=`. */
+/** A browser that opens a page; scripts that request data keep their `?token=`. */
 const wantsPage = ({ headers }: IncomingMessage): boolean => (headers.accept ?? '').includes('text/html');
 
-/** The token leaves the address bar, so that it stands in no history, no referrer and no screenshot. */
+/** Removes the token from the address bar, so that it appears in no history, referrer or screenshot. */
 function moveToCookie(url: URL, token: string, response: ServerResponse): false {
   url.searchParams.delete('token');
   response.writeHead(303, {

@@ -1,4 +1,4 @@
-/** Where a server listens. `host` absent: on every interface. */
+/** Where a server listens. Without `host`: on every interface. */
 export interface BindAddress {
   readonly host?: string;
   readonly port: number;
@@ -6,7 +6,7 @@ export interface BindAddress {
 
 const FORM = /^(?:\[(?<v6>[0-9a-fA-F:.%]+)\]|(?<host>[^:\s]*)):(?<port>\d{1,5})$/;
 
-/** `:8080`, `host:8080`, `127.0.0.1:0` or `[::1]:8080` as Go programs write it. Port 0 lets the system choose. @throws Error that shows the forms */
+/** `:8080`, `host:8080`, `127.0.0.1:0` or `[::1]:8080`, as in Go programs. Port 0 lets the system choose. @throws Error that shows the valid forms */
 export function parseBindAddress(text: string): BindAddress {
   const { v6, host, port } = FORM.exec(text)?.groups ?? {};
   if (port === undefined || Number(port) > 65_535) {

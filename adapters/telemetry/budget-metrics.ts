@@ -4,18 +4,18 @@ import { Gauge, type Registry } from './prom-client.ts';
 /** The request budget of one token. */
 export interface TokenBudget {
   readonly provider: string;
-  /** Names the token without telling it. */
+  /** Identifies the token without revealing it. */
   readonly tokenHash: string;
   readonly budget: BudgetReading;
 }
 
 type Reading = Omit<TokenBudget, 'budget'> & BudgetWindow;
 
-/** Shows what is left of each budget, and its limits. They are read at each scrape; one that cannot be read is left out of it. */
+/** Exports what is left of each budget, and its limits. They are read at each scrape; an unreadable one is omitted. */
 export function budgetMetrics(registry: Registry, budgets: () => readonly TokenBudget[]): void {
   const labelNames = ['provider', 'token', 'window'] as const;
   const readOne = async ({ provider, tokenHash, budget }: TokenBudget): Promise<readonly Reading[]> => {
-    // While Redis is away there is no answer, and no series is more honest than the last one. /readyz says what is wrong.
+    // Without Redis there is no current value, and no series is better than a stale one. /readyz says what is wrong.
     const windows = await budget.left().catch(() => []);
     return windows.map((window) => ({ provider, tokenHash, ...window }));
   };

@@ -1,17 +1,17 @@
-/** A metric that has series for each object, of which there may be thousands. prom-client would keep an object for each series, and look at and write all of them at a
- *  stretch: these are written anew for each scrape, as they are sent. */
+/** A metric with series for each of possibly thousands of objects. prom-client would keep an object per series, and render all of them in one
+ *  go: these are rendered for each scrape while they are sent. */
 export interface Family {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** All samples: the name, its labels, the value. */
+  /** All samples: name, labels, value. */
   readonly lines: () => Iterable<string>;
 }
 
-/** Characters that are written at a stretch, and lie in memory: some hundred samples. */
+/** Characters rendered in one go and held in memory: some hundred samples. */
 const PIECE = 32 * 1024;
 
-/** What stands before it, then the families, as prom-client would write them: in pieces that are made as they are taken. */
+/** `before`, then the families in prom-client's format: in pieces that are rendered on demand. */
 export function* exposition(before: string, families: readonly Family[]): Generator<string> {
   let piece = before;
   for (const { name, type, help, lines } of families) {

@@ -1,7 +1,7 @@
 import type { FailoverFigures } from '../../actors/ports/figures.ts';
 import { Counter, Histogram, type Registry } from './prom-client.ts';
 
-/** Measures failovers. Answers what is told of each. */
+/** Measures failovers. Returns the function to call for each. */
 export function failoverMetrics(registry: Registry): (failover: FailoverFigures) => void {
   const duration = new Histogram({
     name: 'routedip_failover_duration_seconds',
@@ -13,7 +13,7 @@ export function failoverMetrics(registry: Registry): (failover: FailoverFigures)
   return ({ provider, tookMs }) => duration.observe({ provider }, Math.max(0, tookMs) / 1000);
 }
 
-/** Counts addresses that somebody moved. Answers what is told of each, with the name of its provider. */
+/** Counts addresses moved externally. Returns the function to call for each, with the name of its provider. */
 export function driftMetrics(registry: Registry): (provider: string) => void {
   const drift = new Counter({
     name: 'routedip_drift_total',

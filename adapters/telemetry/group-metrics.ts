@@ -8,7 +8,7 @@ export interface GroupMetricsView {
   readonly available: bigint;
 }
 
-/** Shows how many addresses each IPGroup has left. Read at each scrape, so that a group takes its series along when it goes. Above 2^53 the figures are rounded. */
+/** Exports how many addresses each IPGroup has left. Read at each scrape, so that the series of a group disappear with it. Figures above 2^53 are rounded. */
 export function groupMetrics(registry: Registry, groups: () => readonly GroupMetricsView[]): void {
   new Gauge({
     name: 'routedip_ipgroup_capacity',

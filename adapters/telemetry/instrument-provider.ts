@@ -4,7 +4,7 @@ import type { ProviderCalls } from './provider-calls.ts';
 
 type Verb = Exclude<{ [K in keyof Provider]-?: Provider[K] extends (...args: never[]) => unknown ? K : never }[keyof Provider], never>;
 
-/** The label `call` of each verb. Where FLIPOP has such a call, its name: dashboards that exist go on to work. */
+/** The label `call` of each verb. Where FLIPOP has such a call, its name, so that existing dashboards keep working. */
 const CALLS: Readonly<Record<Verb, string>> = {
   findRoutedIP: 'IPToProviderID',
   listRoutedIPs: 'ListRoutedIPs',
@@ -26,7 +26,7 @@ const CALLS: Readonly<Record<Verb, string>> = {
   deleteDNSRecord: 'DeleteDNSRecord',
 };
 
-/** Decorates a provider so that its calls are counted and timed, under the object for which each says it is made. */
+/** Decorates a provider so that its calls are counted and timed, under the `owner` of each call. */
 export function instrumentProvider(provider: Provider, calls: ProviderCalls): Provider {
   const timed =
     <A extends [...unknown[], Call], R>(verb: Verb, call: (...args: A) => Promise<R>) =>
@@ -70,6 +70,6 @@ export function instrumentProvider(provider: Provider, calls: ProviderCalls): Pr
   };
 }
 
-/** FLIPOP counts a call that is still under way at the provider as a success. */
+/** FLIPOP counts a call that is still in progress at the provider as a success. */
 const outcomeOf = (error: unknown): 'success' | 'error' =>
   error instanceof ProviderError && error.kind === 'InProgress' ? 'success' : 'error';

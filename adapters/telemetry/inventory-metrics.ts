@@ -4,7 +4,7 @@ import { Gauge, type Registry } from './prom-client.ts';
 /** What the metrics show of an account. */
 export type AccountView = Pick<Account, 'account' | 'provider' | 'problem' | 'totals'>;
 
-/** Shows how many addresses of each account nobody claims. One that cannot be read is left out: what it held before says nothing of now. */
+/** Exports the number of orphaned addresses of each account. An unreadable account is omitted: its earlier value may be outdated. */
 export function inventoryMetrics(registry: Registry, accounts: () => readonly AccountView[]): void {
   new Gauge({
     name: 'routedip_orphaned_addresses',

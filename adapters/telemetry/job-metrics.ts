@@ -12,7 +12,8 @@ const OUTCOMES: Readonly<Record<JobRun['outcome'], 'success' | 'error' | 'fenced
   stale: 'again',
 };
 
-/** Prometheus calls what it scrapes a `job`: the label bears another name. Measures the provider jobs that this replica runs: how long they wait, run and take in all, and how often and why they run once more. */
+/** Measures the provider jobs that this replica runs: how long they wait, run and take in total, and how often and why they run again. The label is `job_name`,
+ *  since Prometheus uses `job` for the scrape target. */
 export function jobMetrics(registry: Registry): JobObserver & Required<Pick<Observer, 'jobGivenUp'>> {
   const registers = [registry];
   const wait = new Histogram({
@@ -48,7 +49,7 @@ export function jobMetrics(registry: Registry): JobObserver & Required<Pick<Obse
     labelNames: ['queue'] as const,
     registers,
   });
-  // Shown before the first one: an increase from nothing is seen by no alert.
+  // Initialized to 0: alerts do not see an increase from an absent series.
   for (const queue of ['cloudflare', 'digitalocean', 'job', 'outcomes', 'timers', 'vip']) givenUp.inc({ queue }, 0);
   return {
     jobGivenUp: (queue) => givenUp.inc({ queue }),

@@ -4,13 +4,13 @@ import { visible } from '../../machines/model/visible.ts';
 import type { Redaction } from './redaction.ts';
 
 interface LogOptions {
-  /** True shows the debug lines too. */
+  /** True includes debug lines. */
   readonly debug: boolean;
   /** Everything printed passes through it: messages, fields, stacks. */
   readonly redaction: Redaction;
   /** Fields of every line; none, when absent. */
   readonly base?: LogFields | undefined;
-  /** Where lines go, each written at once; standard output when absent. */
+  /** Where lines are written synchronously; standard output when absent. */
   readonly destination?: DestinationStream;
 }
 
@@ -19,10 +19,10 @@ export function createLog({ debug, redaction, base, destination }: LogOptions): 
   const logger = pino(
     {
       level: debug ? 'debug' : 'info',
-      // Neither pid nor hostname: in a cluster both are known from the Pod, and alone they are noise.
+      // Neither pid nor hostname: in a cluster both are known from the Pod, and elsewhere they are noise.
       base: base ?? null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      // JSON escapes only some of the control characters. Of a line of it the last character alone is none of a text.
+      // JSON escapes only some control characters. The last character of the line is the newline.
       hooks: { streamWrite: (line) => `${visible(line.slice(0, -1))}\n` },
       formatters: { level: (label) => ({ level: label }) },
     },

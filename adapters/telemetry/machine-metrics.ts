@@ -3,12 +3,12 @@ import type { ActorRecord, Json } from '../../actors/ports/records.ts';
 import { Counter, Gauge, Histogram, type Registry } from './prom-client.ts';
 import { statePaths } from './state-paths.ts';
 
-/** A record as far as its state goes. */
+/** The part of a record that determines its state. */
 export type MachineRecord = Pick<ActorRecord, 'chart' | 'snapshot'>;
 
 interface MachineMetricsOptions {
   readonly registry: Registry;
-  /** Every record of this process while it leads; none while it does not. Asked at each scrape. */
+  /** Every record of this process while it leads; none while it does not. Called at each scrape. */
   readonly records: () => Iterable<MachineRecord>;
 }
 
@@ -21,7 +21,7 @@ interface Entered {
 /** From steps that take some ms to states that last for days. */
 const STATE_BUCKETS_S = [0.01, 0.05, 0.25, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 21_600, 86_400];
 
-/** Shows how many machines are in which state, counts transitions, and measures how long states lasted. The labels are bounded by the charts. */
+/** Exports the number of machines per state, counts transitions, and measures how long states lasted. The labels are bounded by the charts. */
 export function machineMetrics({ registry, records }: MachineMetricsOptions): Observer {
   const registers = [registry];
   registerMachines(registry, records);
@@ -38,7 +38,7 @@ export function machineMetrics({ registry, records }: MachineMetricsOptions): Ob
     buckets: STATE_BUCKETS_S,
     registers,
   });
-  /** By actor: its states, and when each was entered. What was entered before this process led is not known. */
+  /** By actor: its states, and when each was entered. States entered before this process became leader are unknown. */
   const entered = new Map<string, readonly Entered[]>();
 
   const note = ({ actor, chart, before, after }: Transition, at: number): void => {
@@ -64,7 +64,7 @@ export function machineMetrics({ registry, records }: MachineMetricsOptions): Ob
 const pathsOf = (record: ActorRecord | null): readonly string[] => (record ? statePaths(record.snapshot.value as Json) : []);
 
 function registerMachines(registry: Registry, records: () => Iterable<MachineRecord>): void {
-  /** Shown as 0 once nobody is in them: a line that ends would look as if nothing were known. */
+  /** States exported as 0 when no machine is in them any more: a series that ends would look like missing data. */
   const seen = new Map<string, { readonly chart: string; readonly state: string }>();
   new Gauge({
     name: 'routedip_machines',
@@ -92,7 +92,7 @@ interface Alike {
   count: number;
 }
 
-/** How many of each chart are in the same states. Of ten thousand records few differ, and only those are taken apart. */
+/** Groups records by chart and state value. Ten thousand records have few distinct values, and only those are split into paths. */
 function alike(records: Iterable<MachineRecord>): readonly Alike[] {
   const byChart = new Map<string, Map<string, Alike>>();
   for (const { chart, snapshot } of records) {

@@ -21,7 +21,7 @@ import { type RuntimeSources, runtimeMetrics } from './runtime-metrics.ts';
 import type { Scraped } from './server.ts';
 import { turnMetrics } from './turn-metrics.ts';
 
-/** What the metrics are read from at each scrape. */
+/** The sources of the metrics, read at each scrape. */
 export interface MetricsSources extends RuntimeSources {
   /** Wall clock, ms since the epoch. */
   readonly now: () => number;
@@ -30,7 +30,7 @@ export interface MetricsSources extends RuntimeSources {
   readonly budgets: () => readonly TokenBudget[];
   /** The IPGroups that addresses are taken from, while this process leads; none while it does not. */
   readonly groups: () => readonly GroupMetricsView[];
-  /** What accounts hold, while this process leads; none while it does not. */
+  /** The inventory of accounts, while this process leads; none while it does not. */
   readonly accounts: () => readonly AccountView[];
   /** What this process shows of each object while it leads; none while it does not. */
   readonly objects: () => Iterable<ShownObject>;
@@ -46,15 +46,15 @@ export interface Metrics {
   readonly observer: Observer & JobObserver;
   /** The provider, with its calls counted and timed. */
   readonly instrument: (provider: Provider) => Provider;
-  /** Sees what is saved, and what reaches its queue. */
+  /** Observes what is saved, and what reaches its queue. */
   readonly outbox: Pick<OutboxWatch, 'store' | 'queues'>;
-  /** Told of objects that come and go, on every replica: their series go with them. */
+  /** Observes objects on every replica: the series of deleted objects are dropped. */
   readonly objects: Objects;
   /** The text that Prometheus scrapes. */
   scrape(): Promise<Scraped>;
 }
 
-/** The registry with everything that is counted in this process. */
+/** The registry with all metrics of this process. */
 export function createMetrics({ now, records, budgets, groups, accounts, objects, ...runtime }: MetricsSources): Metrics {
   const registry = new Registry();
   processMetrics(registry);

@@ -1,13 +1,13 @@
 import type { Condition } from '../../machines/model/types.ts';
 import { Gauge, type Registry } from './prom-client.ts';
 
-/** What the conditions of one object say. */
+/** One object with its conditions. */
 export interface ShownObject {
   readonly kind: string;
   readonly conditions: Iterable<Condition>;
 }
 
-/** Counts objects by what each of their conditions says. Read at each scrape, so that nothing is left of what is gone. */
+/** Counts objects by each of their conditions. Read at each scrape, so that nothing remains of deleted objects. */
 export function objectMetrics(registry: Registry, objects: () => Iterable<ShownObject>): void {
   new Gauge({
     name: 'routedip_objects',

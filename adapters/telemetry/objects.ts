@@ -1,13 +1,13 @@
 import type { ClusterSource } from '../../actors/ports/cluster.ts';
 import type { CallOwner } from '../../actors/ports/provider.ts';
 
-/** Told of the objects that the metrics bear the names of. */
+/** Observes the objects that appear in metric labels. */
 export interface Objects {
   seen(object: CallOwner): void;
   gone(object: CallOwner): void;
 }
 
-/** The source, with `objects` told what its listener is told. Every replica watches, so that every one learns which objects are gone. */
+/** The source, with its notifications also passed to `objects`. Every replica watches, so that each one learns which objects are gone. */
 export const toldToo = (source: ClusterSource, objects: Objects): ClusterSource => ({
   start: (listener) =>
     source.start({
@@ -22,7 +22,7 @@ export const toldToo = (source: ClusterSource, objects: Objects): ClusterSource 
       clusterObserved: (pool, fact) => listener.clusterObserved(pool, fact),
       machinesObserved: (machines) => listener.machinesObserved?.(machines),
       evacuationsObserved: (nodes) => listener.evacuationsObserved?.(nodes),
-      // No series bears the name of a class or an issuer.
+      // No series is labelled with a class or an issuer.
       policyObserved: (policy) => listener.policyObserved?.(policy),
       policyGone: (ref) => listener.policyGone?.(ref),
       hindered: (ref, why) => listener.hindered?.(ref, why),

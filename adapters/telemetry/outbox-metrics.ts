@@ -2,15 +2,15 @@ import type { JobQueue, Queues } from '../../actors/ports/queues.ts';
 import type { CellWrite, Command, RecordStore } from '../../actors/ports/records.ts';
 import { Gauge, type Registry } from './prom-client.ts';
 
-/** Sees jobs and timers on their way from the record store, where they are decided, to their queues. */
+/** Observes jobs and timers on their way from the record store to their queues. */
 export interface OutboxWatch {
   store(store: RecordStore): RecordStore;
   queues(queues: Queues): Queues;
-  /** This process leads no longer, or starts over: what is on its way is issued again by whoever leads next. */
+  /** This process lost leadership, or starts over: pending commands are issued again by the next leader. */
   reset(): void;
 }
 
-/** Shows how many commands were saved and have not reached their queue. */
+/** Exports the number of saved commands that have not reached their queue. */
 export function outboxMetrics(registry: Registry): OutboxWatch {
   const waiting = new Map<string, CellWrite['cell']>();
   new Gauge({
@@ -52,5 +52,5 @@ export function outboxMetrics(registry: Registry): OutboxWatch {
   };
 }
 
-/** A message to another machine goes through no queue. */
+/** A message to another machine does not use a queue. */
 const isQueued = ({ kind }: Command): boolean => kind !== 'send';

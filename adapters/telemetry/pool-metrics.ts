@@ -1,13 +1,13 @@
 import type { AddressFigures, PoolFigures, Shown } from '../../actors/ports/figures.ts';
 import { type Family, label } from './exposition.ts';
 
-/** The `flipop_floatingippoolcontroller_*` series. A pool or an address that goes takes its series along. */
+/** The `flipop_floatingippoolcontroller_*` series. The series of a pool or an address disappear with it. */
 export interface PoolMetrics extends Shown<PoolFigures> {
-  /** An assignment of one address came to its end; one of a pool that is not shown yet counts all the same. */
+  /** An assignment of one address ended; it counts even if its pool is not shown yet. */
   count(assignment: AssignmentEnd): void;
-  /** Nothing is shown any more; the counts of assignments go on. */
+  /** Drops all views; the counts of assignments are kept. */
   clear(): void;
-  /** Written from the last views: nothing stale can stay, and an event costs nothing. */
+  /** Rendered from the last views: nothing stale remains, and events cost nothing. */
   readonly families: readonly Family[];
 }
 
@@ -60,7 +60,7 @@ function families(
     type,
     help,
     *lines() {
-      // Those of now: one that goes and comes while this is sent would stand there twice.
+      // A copy: a pool that is removed and added again while this is sent would appear twice.
       for (const view of [...views.values()]) for (const sample of samplesOf(view)) yield `${PREFIX}${name}{${sample}`;
     },
   });
@@ -88,13 +88,13 @@ function families(
   ];
 }
 
-/** With those of an address between the two halves. */
+/** Labels of a pool; those of an address go between the two halves. */
 const halvesOf = ({ namespace, name, provider, dns }: PoolFigures) =>
   [`${label('namespace', namespace)},${label('name', name)}`, `${label('provider', provider)},${label('dns', dns)}`] as const;
 
 const labelsOf = (view: PoolFigures): string => halvesOf(view).join(',');
 
-/** A sample for each address, but where there is none. */
+/** A sample per address, except where it is null. */
 function ofAddresses(view: PoolFigures, sampleOf: (labels: string, address: AddressFigures) => string | null): readonly string[] {
   const [former, latter] = halvesOf(view);
   const samples = view.ips.map((address) => sampleOf(`${former},${label('ip', address.ip)},${latter}`, address));

@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, type Registry } from './prom-client.ts';
 
-/** How often the event loop is looked at, ms. Finer would wake an idle process for nothing. */
+/** Sampling interval of the event loop, ms. A finer one would wake an idle process needlessly. */
 const EVENT_LOOP_RESOLUTION_MS = 250;
 
-/** Registers what is usual of a process and of Node.js, under the names that Prometheus and its Node.js client gave them. Read at each scrape. */
+/** Registers the usual process and Node.js metrics, with the names used by Prometheus and its Node.js client. Read at each scrape. */
 export function processMetrics(registry: Registry): void {
   const counter = (name: string, help: string, read: () => number): void => {
     new Counter({
@@ -46,7 +46,7 @@ export function processMetrics(registry: Registry): void {
   const late = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e9 - EVENT_LOOP_RESOLUTION_MS / 1e3);
   gauge('nodejs_eventloop_lag_p50_seconds', 'How late the event loop is, in half of the cases at most.', () => late(delay.percentile(50)));
   gauge('nodejs_eventloop_lag_p99_seconds', 'How late the event loop is, in 99 % of the cases at most.', () => late(delay.percentile(99)));
-  // Last, since it starts the time anew: each scrape tells of what was since the one before.
+  // Last, since it resets the histogram: each scrape covers the time since the previous one.
   gauge('nodejs_eventloop_lag_max_seconds', 'How late the event loop was at most since the last scrape.', () => {
     const most = late(delay.max);
     delay.reset();
@@ -54,7 +54,7 @@ export function processMetrics(registry: Registry): void {
   });
 }
 
-/** Null where the system does not tell. */
+/** Null where the system does not provide it. */
 function openFiles(): number | null {
   try {
     return readdirSync('/proc/self/fd').length - 1; // reading the folder opened one

@@ -1,49 +1,49 @@
 import type { CallOwner } from '../../actors/ports/provider.ts';
 import { type Family, label } from './exposition.ts';
 
-/** A call to a provider that has ended. */
+/** A finished call to a provider. */
 export interface EndedCall {
   readonly provider: string;
   readonly call: string;
-  /** Null when it was made for many objects, or for none. */
+  /** Null when it was made for several objects, or for none. */
   readonly owner: CallOwner | null;
   readonly outcome: 'success' | 'error';
-  /** With the wait for the request budget. */
+  /** Including the wait for the request budget. */
   readonly seconds: number;
 }
 
-/** The `flipop_providers_*` series. Those of a pool or a record set bear its name, as FLIPOP's do, and go with it on every replica that made calls for it. All
- *  objects of another kind share one: of these there may be thousands, and whoever may create them must not decide how long a scrape gets. */
+/** The `flipop_providers_*` series. Those of a pool or a record set carry its name, as FLIPOP's do, and disappear with it on every replica that made calls for it.
+ *  All objects of another kind share one: there may be thousands, and users who create them must not determine the size of a scrape. */
 export interface ProviderCalls {
   ended(call: EndedCall): void;
-  /** The object is there, perhaps again. */
+  /** The object exists, perhaps again. */
   objectSeen(owner: CallOwner): void;
-  /** The object is gone: a call for it that still ends counts as one for nobody. */
+  /** The object is gone: calls for it that end later count as having no owner. */
   objectGone(owner: CallOwner): void;
   readonly families: readonly Family[];
 }
 
-/** What there are series for: the calls of one name for one owner. */
+/** The unit of the series: the calls of one name for one owner. */
 interface Calls {
-  /** As they are written. */
+  /** Rendered labels. */
   readonly labels: string;
   success: number;
   error: number;
-  /** Of all of them. */
+  /** Total of all calls. */
   seconds: number;
-  /** How many took no longer than each of `BUCKETS_S`, and longer than the one before. */
+  /** Calls per bucket of `BUCKETS_S`, not cumulative. */
   readonly buckets: number[];
 }
 
-/** How many objects that are gone are remembered: their last calls end within seconds. */
+/** Maximum number of deleted objects remembered: their last calls end within seconds. */
 const MOST_GONE = 1_000;
 
 const NOBODY: CallOwner = { kind: '', namespace: '', name: '' };
 
-/** The kinds that FLIPOP has. */
+/** FLIPOP's kinds. */
 const NAMED: ReadonlySet<string> = new Set(['FloatingIPPool', 'NodeDNSRecordSet']);
 
-/** FLIPOP's own buckets end at 10 s. A call may take 15 s, and waits for its budget before. */
+/** FLIPOP's own buckets end at 10 s. A call may take 15 s, plus the wait for its budget. */
 const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 const keyOf = ({ kind, namespace, name }: CallOwner): string => `${kind}/${namespace}/${name}`;

@@ -1,9 +1,9 @@
 import type { RecordSetFigures, Shown } from '../../actors/ports/figures.ts';
 import { Gauge, type Registry } from './prom-client.ts';
 
-/** The `flipop_nodednsrecordset_*` series. A set that goes takes its series along. */
+/** The `flipop_nodednsrecordset_*` series. The series of a set disappear with it. */
 export interface RecordSetMetrics extends Shown<RecordSetFigures> {
-  /** Nothing is shown any more. */
+  /** Drops all views. */
   clear(): void;
 }
 

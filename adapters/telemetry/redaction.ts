@@ -1,55 +1,55 @@
-/** Takes known secrets out of everything that people get to read. */
+/** Redacts known secrets in all output for users. */
 export interface Redaction {
-  /** `text` with every known secret replaced, as it is, URL-encoded, base64 or inside JSON. */
+  /** `text` with every known secret replaced: verbatim, URL-encoded, base64 or inside JSON. */
   hide(text: string): string;
-  /** The same in the strings and numbers of a text of JSON, which stays one: a secret may be a text that looks like JSON itself. */
+  /** The same in the strings and numbers of JSON text, which stays valid: a secret may itself look like JSON. */
   hideIn(json: string): string;
-  /** `value` as plain data with every string in it hidden: errors with stack, cause and fields, at most 8 levels deep, cycles cut. */
+  /** `value` as plain data with every string redacted: errors with stack, cause and fields, at most 8 levels deep, cycles cut. */
   plain(value: unknown): unknown;
-  /** One more secret to keep, from now on until all who added it have called what is answered, and for a while after that. */
+  /** Adds a secret, until all callers that added it have called the returned function, and for a while after that. */
   add(secret: Secret): () => void;
 }
 
 export interface Secret {
   readonly text: string;
-  /** What people read in its place, e.g. `token in Secret web/do-token`. */
+  /** Description shown in its place, e.g. `token in Secret web/do-token`. */
   readonly what: string;
 }
 
-/** Shorter ones are no secrets, and words that stand everywhere: without them nothing could be read. */
+/** Shorter values are not secrets but common words: redacting them would make output unreadable. */
 const SHORTEST = 8;
 
-/** What is longer stands in nothing that is shown: a container’s last words have 4,096 bytes, a token 512 characters. */
+/** Longer values never appear in output: a termination message has up to 4,096 bytes, a token 512 characters. */
 const LONGEST = 4_096;
 
 const DEEPEST = 8;
 
-/** How long a secret that nobody uses any more is still kept, ms: a Job that got it may end and tell it, and it may be good for a while. */
+/** How long an unused secret is still redacted, ms: a Job that received it may still print it, and it may still be valid. */
 const FORMER_MS = 3_600_000;
 
-/** How many of them, the newest. */
+/** Maximum number of unused secrets kept, the newest. */
 const MOST_FORMER = 100;
 
 const JSON_VALUE = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
 const placeholder = (what: string): string => `[redacted: ${what}]`;
 
-/** The spellings in which a secret shows up: Redis URLs encode it, HTTP basic authentication wraps it, JSON escapes it. */
+/** The forms in which a secret appears: Redis URLs encode it, HTTP basic authentication wraps it, JSON escapes it. */
 function spellings(secret: string): readonly string[] {
   const encoded = encodeURIComponent(secret);
   return [secret, encoded, encoded.toLowerCase(), JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('base64')];
 }
 
 interface Known {
-  /** Every spelling of every secret, and what stands in its place. One may contain another one: replacing the shorter first would leave the rest of the longer
-   *  to be read. */
+  /** Every spelling of every secret with its placeholder. One may contain another: replacing the shorter first would leave the rest of the longer one
+   *  readable. */
   readonly longestFirst: readonly (readonly [spelling: string, placeholder: string])[];
-  /** Finds any of them; null before so many texts have come that it is worth its while. */
+  /** Matches any of them; null until enough texts were checked to make it worthwhile. */
   any: RegExp | null;
   texts: number;
 }
 
-/** To make ready for looking for all secrets at once takes as long as to look for one after the other in so many texts. */
+/** Compiling the combined pattern costs as much as searching this many texts for one secret after the other. */
 const WORTH_TEXTS = 256;
 
 function knownOf(secrets: readonly Secret[]): Known {
@@ -57,16 +57,16 @@ function knownOf(secrets: readonly Secret[]): Known {
   return { longestFirst: [...known].sort(([a], [b]) => b.length - a.length), any: null, texts: 0 };
 }
 
-/** Few texts bear a secret, and there may be a thousand spellings to be looked for. */
+/** Few texts contain a secret, and there may be a thousand spellings to search for. */
 function mayBear(text: string, known: Known): boolean {
   known.texts += 1;
   if (known.texts === WORTH_TEXTS) known.any = new RegExp(known.longestFirst.map(([spelling]) => RegExp.escape(spelling)).join('|'));
   return known.any?.test(text) ?? true;
 }
 
-/** What was put in a secret’s place is not looked through again: a placeholder may bear what another one calls its secret. */
+/** Placeholders are not searched again: one may contain the spelling of another secret. */
 function replaced(text: string, { longestFirst }: Known): string {
-  /** Every second one is a placeholder. */
+  /** Every second part is a placeholder. */
   let parts: readonly string[] = [text];
   for (const [spelling, instead] of longestFirst) {
     if (!text.includes(spelling)) continue;
@@ -77,13 +77,13 @@ function replaced(text: string, { longestFirst }: Known): string {
   return parts.join('');
 }
 
-/** A redaction that knows `secrets`. `now` in ms, of any beginning. */
+/** A redaction that knows `secrets`. `now` in ms, from any origin. */
 export function redaction(secrets: readonly Secret[] = [], now = () => performance.now()): Redaction {
-  /** By text, what each of its users calls it. */
+  /** By text, the description of each of its users. */
   const users = new Map<string, readonly string[]>();
   /** By text, oldest first. */
   const former = new Map<string, { readonly what: string; readonly since: number }>();
-  /** Null while it is to be found out anew: hundreds of accounts come at a time. */
+  /** Null while it must be rebuilt; lazy, since hundreds of accounts are added at a time. */
   let known: Known | null = null;
 
   const add = ({ text, what }: Secret): (() => void) => {
@@ -141,7 +141,7 @@ function walk(value: unknown, hide: (text: string) => string, above: readonly ob
   return walkObject(value, hide, [...above, value]);
 }
 
-/** A secret of digits alone must not slip through as a number. */
+/** An all-digit secret must not slip through as a number. */
 function hiddenNumber(value: number, hide: (text: string) => string): number | string {
   const hidden = hide(String(value));
   return /^\[.*\]$/.test(hidden) ? hidden : value;
@@ -157,7 +157,7 @@ function walkObject(value: object, hide: (text: string) => string, above: readon
   return Object.fromEntries(Object.entries(fields).map(([key, field]) => [hide(key), walk(field, hide, above)]));
 }
 
-/** What spreading an error leaves out: these are not enumerable. */
+/** The non-enumerable fields that spreading an error omits. */
 function errorFields(error: Error): Record<string, unknown> {
   return {
     type: error.name,

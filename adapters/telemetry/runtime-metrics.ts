@@ -6,38 +6,38 @@ type QueueCounts = Readonly<Record<string, number>>;
 /** The caches of one kind of object. */
 export interface CacheSync {
   readonly kind: string;
-  /** All of them hold a complete list, and their watches work. */
+  /** All of the caches hold a complete list, and their watches work. */
   readonly synced: boolean;
-  /** When the one that is behind most was last known to show what the server has, ms since the epoch; null for never. */
+  /** When the least recently updated cache was last known to be in sync, ms since the epoch; null for never. */
   readonly syncedAt: number | null;
 }
 
-/** What is asked at each scrape. */
+/** Sources that are read at each scrape. */
 export interface RuntimeSources {
   readonly version: string;
-  /** Jobs by queue, then by state. One that throws leaves its series out of that scrape. */
+  /** Jobs by queue, then by state. If it throws, its series are omitted from that scrape. */
   readonly queues: () => Promise<Readonly<Record<string, QueueCounts>>>;
-  /** Whether this process decides, and under which term; term 0 for none. */
+  /** Whether this process leads, and under which term; term 0 for none. */
   readonly leadership: () => { readonly leading: boolean; readonly term: number };
   /** Whether this process only observes. */
   readonly observes: boolean;
-  /** Whether this process goes on in memory because its store is away. */
+  /** Whether this process continues in memory because its store is unavailable. */
   readonly isStoreAway: () => boolean;
-  /** What is wrong with the way in which its store is set up, by name. */
+  /** Configuration faults of its store, by name. */
   readonly storeFaults: () => readonly string[];
   readonly caches: () => readonly CacheSync[];
-  /** Objects that are not served as they are now; none while another process leads. */
+  /** Objects whose current generation is not served; none while another process leads. */
   readonly unserved: () => readonly { readonly kind: string; readonly reason: string; readonly count: number }[];
-  /** By provider: accounts that could not be read when that was last tried. */
+  /** By provider: accounts whose last read failed. */
   readonly unreadAccounts: () => ReadonlyMap<string, number>;
-  /** Cells whose turns fail again and again, by what they fail at. */
+  /** Cells whose turns fail repeatedly, by reason. */
   readonly failing: () => Readonly<Record<string, number>>;
 }
 
-/** Registers what is told of the runtime: what this is, whether it leads, what it has seen and what it still has to do. */
+/** Registers the runtime metrics: build, leadership, caches and pending work. */
 export function runtimeMetrics(registry: Registry, sources: RuntimeSources): void {
   const { version, queues, observes, isStoreAway, storeFaults, caches } = sources;
-  // One that only observes does not stand in for the one that is missing.
+  // An observing process must not hide a missing leader.
   const leadership = observes ? () => ({ leading: false, term: 0 }) : sources.leadership;
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number): void => {
@@ -118,7 +118,7 @@ function registerQueues(registry: Registry, queues: RuntimeSources['queues']): v
     labelNames: ['queue', 'state'] as const,
     registers: [registry],
     async collect() {
-      // While Redis is away there is no answer, and no series is more honest than the last one. /readyz says what is wrong.
+      // Without Redis there is no current value, and no series is better than a stale one. /readyz says what is wrong.
       const counts = await queues().catch(() => ({}));
       this.reset();
       for (const [queue, states] of Object.entries(counts)) {

@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 import { listen } from '../listener/listen.ts';
 import type { BindAddress } from './bind-address.ts';
 
-/** What /metrics answers. */
+/** The response of /metrics. */
 export interface Scraped {
   readonly contentType: string;
-  /** The text in pieces, which are made as they are taken. */
+  /** The text in pieces, which are rendered on demand. */
   readonly body: () => Iterable<string>;
 }
 
@@ -15,30 +15,30 @@ interface Answer {
   readonly text: Buffer;
 }
 
-/** Null while all is well, else what is missing, for people: `unreachable since 12 s (connect ECONNREFUSED)`. */
+/** Null while all is well, otherwise the human-readable problem: `unreachable since 12 s (connect ECONNREFUSED)`. */
 export type Check = () => string | null | Promise<string | null>;
 
 interface TelemetryServerOptions {
-  /** Null for nowhere. */
+  /** Null to not listen. */
   readonly bind: BindAddress | null;
   /** The text for /metrics. */
   readonly scrape: () => Promise<Scraped>;
-  /** Decides by the Authorization header who gets /metrics; probes are for everybody. Absent for all. Never throws. */
+  /** Access to /metrics by the Authorization header; probes are public. Absent: /metrics is public too. Never throws. */
   readonly gate?: (authorization: string | undefined) => Promise<{ readonly status: number; readonly message: string } | null>;
-  /** By name: what has to be there before this process is ready. */
+  /** By name: the conditions for readiness. */
   readonly checks: Readonly<Record<string, Check>>;
-  /** By name: what people should know although nothing is missing; null for nothing. */
+  /** By name: notices that do not affect readiness; null for none. */
   readonly notices?: Readonly<Record<string, () => string | null>>;
-  /** Why this process cannot go on and has to be restarted; null while it can. */
+  /** Why this process cannot continue and must be restarted; null while it can. */
   readonly fatal: () => string | null;
-  /** Takes secrets out of what is answered. */
+  /** Redacts secrets in responses. */
   readonly hide: (text: string) => string;
   /** A check that takes longer counts as failed, ms. */
   readonly checkDeadlineMs?: number;
 }
 
 export interface TelemetryServer {
-  /** `http://127.0.0.1:8080`, with the port that is really listened on; null when it listens nowhere. */
+  /** `http://127.0.0.1:8080`, with the actual port; null when it does not listen. */
   readonly url: string | null;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export async function startTelemetryServer(options: TelemetryServerOptions): Pro
   });
 }
 
-/** Whoever asks while an answer is being made gets that one: many at once cost as much as one. */
+/** Requests made while a response is being rendered share it: concurrent requests cost as much as one. */
 function shared<T>(make: () => Promise<T>): () => Promise<T> {
   let making: Promise<T> | null = null;
   return () => {
@@ -71,7 +71,7 @@ function shared<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 interface Answering extends TelemetryServerOptions {
-  /** The answer for all who ask for /metrics while it is being made. */
+  /** The response shared by concurrent requests for /metrics. */
   readonly answer: () => Promise<Answer>;
 }
 
@@ -108,7 +108,7 @@ const routes: Readonly<Record<string, Route>> = {
   },
 };
 
-/** What `check` says; an error or silence is a problem as well. */
+/** The result of `check`; an error or a timeout is a problem as well. */
 async function problemOf(check: Check, deadlineMs: number): Promise<string | null> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<string>((resolve) => {
@@ -130,7 +130,7 @@ const oneLine = (text: string): string =>
     .filter((line) => line !== '')
     .join(' ');
 
-/** Leaves the event loop to others after each piece. */
+/** Yields to the event loop after each piece. */
 async function wholeOf({ contentType, body }: Scraped): Promise<Answer> {
   const pieces: Buffer[] = [];
   for (const piece of body()) {

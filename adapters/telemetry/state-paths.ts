@@ -1,6 +1,6 @@
 import type { Json } from '../../actors/ports/records.ts';
 
-/** The states that a chart is in, with those around them: `Unassigned.Waiting`; one for each parallel region, sorted. */
+/** The paths of a chart's active states, e.g. `Unassigned.Waiting`; one per parallel region, sorted. */
 export function statePaths(value: Json): readonly string[] {
   if (typeof value === 'string') return [value];
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];

@@ -18,15 +18,15 @@ export interface Tracing {
   step(step: MoveStep): void;
   /** A status was written. */
   shown(projection: PoolProjection): void;
-  /** Jobs that are added bear the trace of their address; a job that is run here, whoever added it, is part of it. */
+  /** Added jobs carry the trace of their address; jobs run here join that trace, whichever process added them. */
   queues(queues: Queues): Queues;
-  /** This process leads no longer: what is under way is told by nobody to its end. */
+  /** This process lost leadership: ends open spans as interrupted. */
   reset(): void;
-  /** Sends what was not sent yet. */
+  /** Flushes unsent spans. */
   close(): Promise<void>;
 }
 
-/** An address on its way to a node. */
+/** An address moving to a node. */
 interface Move {
   readonly span: Span;
   readonly address: string;
@@ -36,9 +36,9 @@ interface Move {
   confirmed: { readonly on: string; readonly at: number } | null;
 }
 
-/** One trace for each address that goes to a node: `failover` from the loss of its node, `assignment` where there was none, until the status says where it is. Below it stand
- *  `elect`, each job with the time for which it waited in its queue, `confirm` and `show`. It goes to the collector that the standard variables of OpenTelemetry name
- *  (`OTEL_EXPORTER_OTLP_ENDPOINT` and the like). Nothing waits for that, and nothing fails with it. */
+/** One trace per move of an address to a node: `failover` from the loss of its node, `assignment` where there was none, until the status shows the node. Child spans are
+ *  `elect`, each job with its waiting time in the queue, `confirm` and `show`. Exported to the collector named by the standard OpenTelemetry variables
+ *  (`OTEL_EXPORTER_OTLP_ENDPOINT` etc.). Nothing waits for the export, and its failures have no effect. */
 export function tracing({
   version,
   instance,
@@ -172,7 +172,7 @@ class Spans {
   }
 }
 
-/** What a span may bear of the fields of a step. */
+/** The fields of a step as span attributes. */
 const attributesOf = (fields: Readonly<Record<string, unknown>>): Attributes =>
   Object.fromEntries(
     Object.entries(fields)
@@ -180,7 +180,7 @@ const attributesOf = (fields: Readonly<Record<string, unknown>>): Attributes =>
       .map(([name, value]) => [name, typeof value === 'number' ? value : String(value)]),
   );
 
-/** On which node an address is by the status of its pool or RoutedIP. */
+/** The node of an address according to the status of its pool or RoutedIP. */
 function nodeIn(status: PoolProjection['status'], address: string): unknown {
   if (status.routedIP === address) return status.assignedNode;
   const entry = isFields(status.ips) ? status.ips[address] : undefined;

@@ -6,7 +6,7 @@ interface TurnMetricsOptions {
   readonly registry: Registry;
   /** Wall clock, ms since the epoch. */
   readonly now: () => number;
-  /** Told when the assignment of a pool's address came to its end. */
+  /** Called when the assignment of a pool's address ended. */
   readonly assignmentEnded: (end: AssignmentEnd) => void;
 }
 

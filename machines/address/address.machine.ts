@@ -8,8 +8,8 @@ import { ipGuards } from './guards.machine.ts';
 import * as parking from './parking.ts';
 import * as release from './release.ts';
 
-/** One address, whoever owns it: Unassigned → Electing → FirewallOpening → Assigning → Pruning → Stable, plus CoolOff, and Released at the end.
- *  An address without a firewall passes FirewallOpening and Pruning by without a stop. */
+/** The lifecycle of one address, for any kind of owner: Unassigned → Electing → FirewallOpening → Assigning → Pruning → Stable, plus CoolOff, and Released at the end. An
+ *  address without a firewall passes through FirewallOpening and Pruning without stopping. */
 export const ipMachine = (settings: AddressSettings) => {
   const base = setup({
     types: {} as { context: AddressContext; events: AnyAddressEvent; input: AddressInput },

@@ -15,16 +15,16 @@ export const toPool = (context: AddressContext, event: { readonly type: string; 
   params: { to: context.pool, event: { ...event, address: context.address } as { type: string } },
 });
 
-// ---------------------------------------------------------------- what jobs are given
+// ---------------------------------------------------------------- inputs of jobs
 
-/** What Jobs are told, where Jobs drive the address. */
+/** The subject passed to Jobs, where Jobs drive the address. */
 export function subjectOf({ policy, region, epoch, elected, assigned, previous, attempts }: AddressContext): {
   readonly subject?: RoutedIPSubject;
 } {
   if (!policy.subject) return {};
   const former = assigned && assigned.name !== elected?.name ? assigned : (previous.at(-1) ?? null);
   const ports = elected ? portsOn(policy, elected.name) : policy.ports;
-  // Records of before have none of their class, but that of the creation.
+  // Records of earlier versions lack the region of their class; they have only the one from the creation.
   return { subject: { ...policy.subject, ports, region: policy.subject.region ?? region, epoch, previous: former, attempt: attempts + 1 } };
 }
 
@@ -52,18 +52,18 @@ export function electInput({ provider, address, elected, policy }: AddressContex
 
 export const isKnown = ({ known, inDoubtUntil }: AddressContext): boolean => known && inDoubtUntil === null;
 
-/** It may be in use where a Job found it, and was never its owner's: no list tells when it is free. */
+/** It may be in use where a Job found it, and is not owned: no list shows when it is free. */
 export const isUnlisted = (context: AddressContext): boolean =>
   context.policy.subject !== undefined && !isOwn(context) && context.place !== 'Free';
 
-/** The node to which the assign in doubt may be under way is kept from others. */
+/** The node to which the assign in doubt may be under way is kept from other addresses. */
 export const claimsInDoubt = ({ elected, inDoubtUntil }: AddressContext): boolean => elected !== null && inDoubtUntil !== null;
 
-/** The address sits on the granted node already, as the provider last said. */
+/** According to the provider's last answer the address is already on the granted node. */
 export const holdsAlready = ({ elected, holder, inDoubtUntil }: AddressContext): boolean =>
   elected !== null && holder === elected.providerID && inDoubtUntil === null;
 
-/** It is to stay on the node where a Job found it some time ago. Somebody may have taken it off since, or the machine was restarted without it, and no list tells. */
+/** The granted node already holds the address, but a Job read that some time ago. Since then it may have been detached, or the machine restarted without it; no list shows that. */
 export const wasFoundLongAgo =
   ({ callDeadlineMs }: AddressSettings) =>
   ({ policy, holder, foundAt = 0 }: AddressContext, event: AnyAddressEvent): boolean =>
@@ -75,27 +75,27 @@ export const wasFoundLongAgo =
 export const confirmedHere = ({ elected, assigned }: AddressContext): boolean =>
   elected !== null && assigned?.name === elected.name && assigned.providerID === elected.providerID;
 
-/** After a wait the node is still the one, nothing was said of the address that has to be read first, and nobody wants it on no node. */
+/** After a wait: the node is still eligible, the address need not be read first, and it was not requested to be on no node. */
 export const goesOn = ({ eligible, known, parked }: AddressContext): boolean => eligible && known && !parked;
 export const isRetiring = ({ retiring }: AddressContext): boolean => retiring !== null;
 export const isForced = (_: AddressContext, event: AnyAddressEvent): boolean => event.type === 'RETIRE' && event.force === true;
 
-/** The fact says that the granted node may no longer hold the address. */
+/** The granted node may no longer hold the address, according to the fact. */
 export const losesNode = (context: AddressContext, event: AnyAddressEvent): boolean =>
   event.type === 'NODE_OBSERVED' && event.name === context.elected?.name && !event.eligible;
 
-/** A wait that another node may end: the cause lies neither with the address nor with the credentials, and nothing is in doubt. */
+/** Another node may end the wait: the cause lies neither with the address nor with the credentials, and nothing is in doubt. */
 export const mayTryElsewhere = (context: AddressContext): boolean =>
   context.known && context.inDoubtUntil === null && context.failure?.kind !== 'Unauthorized' && context.failure?.kind !== 'NotFound';
 
-/** The fact differs from what we believe. A locked address is on its way: its next report counts. */
+/** The fact differs from the recorded state. A locked address is in transit: its next report counts. */
 export function differs(context: AddressContext, event: AnyAddressEvent): boolean {
   if (event.type === 'ADDRESS_OBSERVED')
     return event.observed === null || (!event.observed.locked && isSeenOtherwise(context, event.observed));
   return event.type === 'xstate.done.actor.find' && event.output.providerID !== context.holder;
 }
 
-/** Where one is that was never its owner's says whether it may be taken: a machine may have become a node meanwhile. */
+/** For an address that is not owned, its place decides whether it may be taken: a machine may have become a node meanwhile. */
 export const isSeenOtherwise = (context: AddressContext, { providerID, place }: ObservedAddress): boolean =>
   providerID !== context.holder || (!isOwn(context) && (place ?? 'Free') !== context.place);
 
@@ -107,7 +107,7 @@ const failureIn = (event: AnyAddressEvent): JobFailure | null => {
   return event.type === 'REFUSED' ? refusal(event) : null;
 };
 
-/** A firewall's refusal says nothing about the address: what it does not find is the firewall. */
+/** A firewall's refusal says nothing about the address: NotFound means the firewall. */
 function refusal({ kind, reason: message, about }: Pick<Refused, 'kind' | 'reason' | 'about'>): JobFailure {
   const failure = { message, retryAfterMs: null, unknownOutcome: false };
   if (about) return { ...failure, kind, reason: about };
@@ -124,22 +124,22 @@ export const failsAs =
     return failure !== null && kinds.includes(failure.kind);
   };
 
-/** After a failure others may have the node first: those with whom assignments are spaced, or anybody, where its claims keep nobody else off it. */
+/** After a failure others may have the node first: the addresses whose assignments are spaced with this one's, or any address where its claims exclude no other. */
 export const yieldsToOthers = ({ spaced, claimsWithin }: AddressContext): boolean => spaced || claimsWithin !== undefined;
 
 /** The failure leaves nothing in doubt: neither this call nor an earlier one can still take effect. */
 export const isSettled = ({ inDoubtUntil }: AddressContext, event: AnyAddressEvent): boolean =>
   inDoubtUntil === null && failureIn(event)?.unknownOutcome === false;
 
-// ---------------------------------------------------------------- decisions: the next context, and what is told
+// ---------------------------------------------------------------- decisions: the next context and its effects
 
-/** The address is not on its node any more: what is open there for it has to be pruned. */
+/** The address is no longer on its node: what is open there for it has to be pruned. */
 export const leaveHolder = ({ assigned, previous }: AddressContext): Pick<AddressContext, 'assigned' | 'previous'> => ({
   assigned: null,
   previous: assigned ? [...previous.filter(({ name }) => name !== assigned.name), assigned] : previous,
 });
 
-/** Takes over what the provider reports. A locked address is on its way: it is to be read again. */
+/** Takes over what the provider reports. A locked address is in transit and must be read again. */
 export function learn(context: AddressContext, event: AnyAddressEvent): Next {
   const observed = event.type === 'xstate.done.actor.find' ? event.output : event.type === 'ADDRESS_OBSERVED' ? event.observed : null;
   if (!observed) return next({ ...context, known: false });
@@ -157,7 +157,7 @@ export function learn(context: AddressContext, event: AnyAddressEvent): Next {
   });
 }
 
-/** What is known of the address may be void: it is read before anything is decided. */
+/** The recorded state may be void: the address is read before anything is decided. */
 export const question = (context: AddressContext): Next => next({ ...context, known: false });
 
 /** Waits for a node: any grant is given back. */
@@ -178,7 +178,7 @@ export const awaitNode = (context: AddressContext): Next =>
     }),
   );
 
-/** Jobs go by what is known from here on. */
+/** Jobs started from here on use the current policy. */
 const begins = ({ renewed }: AddressContext): Pick<AddressContext, 'renewed'> => (renewed ? { renewed: false } : {});
 
 /** Takes the pool's grant. The former holder joins the nodes not yet pruned. */
@@ -203,7 +203,7 @@ export function elect(context: AddressContext, event: AnyAddressEvent): Next {
   });
 }
 
-/** A grant that came while the address is read, since the pool did not know: kept in mind, so that READY or FAILED gives it back. */
+/** A grant that arrives while the address is being read, because the pool did not know: recorded so that READY or FAILED gives it back. */
 export const noteGrant = (context: AddressContext, event: AnyAddressEvent): Next =>
   next(
     event.type === 'NODE_GRANTED' && context.retiring === null
@@ -213,7 +213,7 @@ export const noteGrant = (context: AddressContext, event: AnyAddressEvent): Next
 
 const OWN = { unconfirmed: false, looks: false };
 
-/** The address is on the granted node: the provider said so. */
+/** The provider confirmed the address on the granted node. */
 const confirmed = (context: AddressContext, moved: boolean): Next => {
   const { elected } = context;
   if (!elected) return next(context);
@@ -228,7 +228,7 @@ export const confirm = (context: AddressContext): Next => confirmed(context, tru
 export const noteNode = (context: AddressContext, event: AnyAddressEvent): Next =>
   next(event.type === 'NODE_OBSERVED' && event.name === context.elected?.name ? { ...context, eligible: event.eligible } : context);
 
-/** The Jobs that drive it do so until it is let go, whatever class or issuer its owner names by then: what another class says is not for them. */
+/** The Jobs that drive the address continue until it is released, whatever class or issuer its owner names by then: the policy of another class does not apply to them. */
 export function notePolicy(context: AddressContext, event: AnyAddressEvent): Next {
   if (event.type !== 'POLICY_OBSERVED') return next(context);
   const isForOthers = event.provider !== undefined && event.provider !== context.provider;
@@ -240,7 +240,7 @@ export function notePolicy(context: AddressContext, event: AnyAddressEvent): Nex
   return next({ ...context, policy, perNode: policy.perNode ?? context.perNode, ...noted });
 }
 
-/** No firewall work is left: nothing that is not claimed is open for us. */
+/** No firewall work is left: nothing unclaimed is open for us. */
 export const settle = (context: AddressContext): Next =>
   next({ ...context, ...begins(context), previous: [], coolOffUntil: null, failure: null, attempts: 0 });
 
@@ -250,14 +250,14 @@ export const doubt =
   (context: AddressContext, event: AnyAddressEvent): Next =>
     next({ ...context, inDoubtUntil: event.at + callDeadlineMs });
 
-/** What failed with an unknown outcome may take effect until the call deadline has passed, unless the provider's answer says that it will do so sooner or never. An
- *  earlier call may take longer. */
+/** A call of unknown outcome may take effect until the call deadline has passed, unless the provider's answer gives a shorter time or rules it out. An earlier call may take
+ *  longer. */
 function doubtAfter({ callDeadlineMs }: AddressSettings, { inDoubtUntil }: AddressContext, event: AnyAddressEvent): number | null {
   const { unknownOutcome, effectWithinMs = callDeadlineMs } = failureIn(event) ?? {};
   return unknownOutcome ? Math.max(inDoubtUntil ?? 0, event.at + effectWithinMs) : inDoubtUntil;
 }
 
-/** Gives the grant up. A call whose outcome is unknown may still take effect: until then whoever has the address next, or the node, must not meet it. */
+/** Gives the grant up. A call of unknown outcome may still take effect: until then neither the next owner of the address nor another user of the node may get it. */
 export const leave =
   (settings: AddressSettings) =>
   (context: AddressContext, event: AnyAddressEvent): Next => {
@@ -270,18 +270,18 @@ export const leave =
 export const leavesInDoubt = ({ retiring, inDoubtUntil }: AddressContext, { at }: AnyAddressEvent): boolean =>
   retiring !== null && inDoubtUntil !== null && inDoubtUntil > at;
 
-/** Waits until no call of ours can have an effect any more, then goes on leaving. */
+/** Waits until no call of ours can take effect any more, then continues to leave. */
 export const awaitDoubt = (context: AddressContext): Next => next({ ...context, resume: 'Pruning', coolOffUntil: context.inDoubtUntil });
 
 export const endDoubt = (context: AddressContext): Next =>
   next(isRetiring(context) ? { ...context, elected: null, inDoubtUntil: null } : context);
 
-/** A Job that ends with "try again later" does not say whether its node is the reason: after so many tries the address goes to another one. */
+/** A Job that ends with "try again later" does not say whether its node is the reason: after this many tries the address goes to another node. */
 const TRIES_ON_A_NODE = 3;
 
-/** Starts a wait after a failure that goes on at `resume`. What is kept of the grant: all of it, unless it yields to others,
- *  or Jobs have failed on the node too often. While the outcome is in doubt all of it is kept. When nothing can take effect
- *  any more a read that fails is the end of the grant, too: whoever waits for the node would else wait for a read that may never come. */
+/** Starts a wait after a failure that continues at `resume`. The grant is kept, unless it yields to others or Jobs have failed on the node too often. It is always kept while
+ *  the outcome is in doubt. Once nothing can take effect any more, a failed read ends the grant as well: otherwise others that wait for the node would depend on a read that
+ *  may never succeed. */
 export const fail =
   (settings: AddressSettings, resume: ResumeState, keeps: 'grant' | 'nothing') =>
   (context: AddressContext, event: AnyAddressEvent): Next => {
@@ -305,9 +305,9 @@ export const fail =
     );
   };
 
-/** When the next try comes, and where. Where the address is gets known first when nothing of an earlier call can take effect any more and this one was refused: the grant
- *  would else be kept for as long as its node refuses. That something can never work, said while it is not known where the address is, has that found out before anybody
- *  has to change anything; said of what was changed while the Job ran, it means nothing. */
+/** When and where the next try happens. If no earlier call can take effect any more and this one was refused, the address is read first: otherwise the grant would be kept for
+ *  as long as its node refuses. If a failure that only a change can end is reported while the address is unread, it is read at once, before a change is awaited. If the policy
+ *  changed while the Job ran, such a failure means nothing. */
 function nextTry(
   { backoff }: AddressSettings,
   { attempts: before, inDoubtUntil, retiring, renewed }: AddressContext,
@@ -322,11 +322,11 @@ function nextTry(
   return { attempts, coolOffUntil: isOver ? at : at + backoffMs(backoff, failure, attempts), resume: looksFirst ? 'Unassigned' : resume };
 }
 
-/** What was said of the node that is given back: that the address is not found says nothing of it. */
+/** What the provider said about the node that is given back: NotFound concerns the address, not the node. */
 const saidOf = (returned: NodeRef | null, { kind, message }: JobFailure): { readonly message?: string } =>
   returned && kind !== 'NotFound' ? { message } : {};
 
-/** How long the wait after a failure, or of an address that leaves in doubt, lasts from now on, ms. */
+/** Remaining wait after a failure, or of an address that leaves in doubt, ms. */
 export const coolOffLeft =
   ({ backoff, callDeadlineMs }: AddressSettings) =>
   ({ failure, attempts, coolOffUntil, retiring, inDoubtUntil }: AddressContext, at: number): number => {
@@ -334,12 +334,12 @@ export const coolOffLeft =
     return failure ? restMs(coolOffUntil, at, backoffMs(backoff, failure, attempts)) : 0;
   };
 
-/** A wait that only a change can end is over: there is another template, there are other credentials, or another leader. */
+/** A wait that only a change can end is over: the template, the credentials or the leader changed. */
 export const endWait = (context: AddressContext, event: AnyAddressEvent): Next =>
   next({ ...context, ...begins(context), coolOffUntil: event.at });
 export const awaitsChange = ({ failure }: AddressContext): boolean => isUntilChanged(failure);
 
-/** The provider does not know the address: it holds no node, and nothing of what we knew stands. */
+/** The provider does not know the address: it is on no node, and nothing recorded about it holds. */
 export const forget =
   (settings: AddressSettings) =>
   (context: AddressContext, event: AnyAddressEvent): Next => {
@@ -348,8 +348,8 @@ export const forget =
     return next({ ...failed.context, elected: null, eligible: false }, ...failed.effects);
   };
 
-/** Gives the grant back at once because the node cannot take the address. No wait: another node may. While a call is in doubt the grant is
- *  kept until a read tells; that the node is in use is said only after such a read. */
+/** Gives the grant back at once because the node cannot take the address. No wait: another node may. While a call is in doubt the grant is kept until a read; NodeInUse is
+ *  reported only after such a read. */
 export const giveBack =
   (settings: AddressSettings) =>
   (context: AddressContext, event: AnyAddressEvent): Next => {
@@ -362,21 +362,21 @@ export const giveBack =
     return next(returned ? { ...given, elected: null, eligible: false } : given, told);
   };
 
-/** Gives the node up to which an assign in doubt was under way. Nothing of it can take effect any more, but nobody could read the address: it stays in doubt,
- *  and others may have the node. */
+/** Gives up the node to which an assign in doubt was under way. The assign can no longer take effect, but the address could not be read: it stays in doubt, and others may have
+ *  the node. */
 export function yieldNode(context: AddressContext): Next {
   const told = toPool(context, { type: 'FAILED', kind: 'Unavailable', returned: context.elected, holder: context.holder });
   return next({ ...context, elected: null, eligible: false }, told);
 }
 
-/** How long the node stays kept from others while the address is in doubt, ms: until nothing can take effect any more, and then as long as a read may last.
- *  An address that has just been started was told no time: it was put in doubt in the same moment. */
+/** How long the node stays kept from others while the address is in doubt, ms: until nothing can take effect any more, plus the maximum duration of a read. An address that has
+ *  just been started has no event time: it was put in doubt at that moment. */
 export const doubtLeft =
   ({ callDeadlineMs }: AddressSettings) =>
   ({ inDoubtUntil }: AddressContext, at: number | undefined): number =>
     (at === undefined ? callDeadlineMs : restMs(inDoubtUntil, at, callDeadlineMs)) + callDeadlineMs;
 
-/** Claims on the nodes that this address stands on or may come to stand on: no other address of its family may be granted one of them. */
+/** Claims on the nodes where this address is or may end up: no other address of its family may be granted one of them. */
 export function claimedNodes({ address, elected, assigned, claimsWithin }: AddressContext): readonly string[] {
   const names = [elected?.name, assigned?.name].filter((name) => name !== undefined);
   return [...new Set(names.map((name) => nodeClaim(name, address, claimsWithin)))].sort();

@@ -7,7 +7,7 @@ import * as release from './release.ts';
 
 const asks = asking<AddressContext, AnyAddressEvent>();
 
-/** What the chart of an address asks, by the names that it has there. */
+/** Guards of the address chart, by their names there. */
 export const ipGuards = (settings: AddressSettings) => ({
   isKnown: asks(ip.isKnown),
   parks: asks(parking.parks),

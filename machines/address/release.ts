@@ -3,7 +3,7 @@ import type { ReleaseInput } from '../jobs.ts';
 import type { AddressContext, AnyAddressEvent } from './context.ts';
 import { isRetiring, subjectOf, toPool } from './decisions.ts';
 
-/** An address that is not wanted any more: what becomes of it at the provider. */
+/** What happens at the provider to an address that is no longer wanted. */
 
 type Next = Decision<AddressContext>;
 
@@ -15,7 +15,7 @@ export const retire = (context: AddressContext, event: AnyAddressEvent): Next =>
 const isDeleted = ({ retiring, origin }: AddressContext): boolean =>
   retiring === 'DeleteAdopted' || (retiring === 'Delete' && origin === 'Created');
 
-/** It is given back, or what is to become of an IPGroup's has to be noted: that is a job in either case. */
+/** It is given back, or the fate of an address of an IPGroup has to be recorded: a job in either case. */
 export const mustRelease = (context: AddressContext): boolean =>
   isDeleted(context) || (isRetiring(context) && context.policy.subject?.ipGroup !== undefined);
 

@@ -6,7 +6,7 @@ import * as set from './record-set.ts';
 
 type OfType<T extends AnyRecordSetEvent['type']> = Extract<AnyRecordSetEvent, { type: T }>;
 
-/** A NodeDNSRecordSet, or the `dnsRecordSet` of a pool: knows which addresses its record is to list, and has the zone see to it. */
+/** A NodeDNSRecordSet, or the `dnsRecordSet` of a pool: determines which addresses its record should list, and claims them at the zone. */
 export const recordSetMachine = ({ verifyEveryMs }: RecordSetSettings) => {
   const base = setup({
     types: {} as { context: RecordSetContext; events: AnyRecordSetEvent; input: RecordSetInput },
@@ -14,7 +14,7 @@ export const recordSetMachine = ({ verifyEveryMs }: RecordSetSettings) => {
     delays: { unanswered: verifyEveryMs },
   });
 
-  /** An action that takes the decision's answer over, for events of one type only: others leave the context as it is. */
+  /** An action that applies a decision for events of one type only: others leave the context unchanged. */
   const on = <T extends AnyRecordSetEvent['type']>(
     type: T,
     decision: (context: RecordSetContext, event: OfType<T>) => Decision<RecordSetContext>,

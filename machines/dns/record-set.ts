@@ -19,32 +19,32 @@ import { type ErrorReason, refusedNow } from '../spec/operator-credentials.ts';
 import { type AddressType, checkRecordSetSpec, type RecordSetSpec } from '../spec/record-set.ts';
 import { nameTaken } from './zone.ts';
 
-/** What a record set remembers: what it publishes, where, and what came of it. */
+/** State of a record set: what it publishes, where, and the outcome. */
 export interface RecordSetContext extends RecordSetInput {
   readonly generation: number;
   /** The last valid spec; null before the first one, and for a pool's set. */
   readonly spec: RecordSetSpec | null;
-  /** Why the present spec is not valid; null when it is. */
+  /** Why the current spec is not valid; null when it is. */
   readonly error: string | null;
-  /** Of that, where it is no matter of the spec; null or absent where it is. */
+  /** Reason for that error where the spec is not the cause; null or absent where it is. */
   readonly errorReason?: ErrorReason | null;
-  /** What is wanted was found out since the last load and the last change of the spec. */
+  /** The wanted state was determined since the last load and the last change of the spec. */
   readonly isKnown: boolean;
   /** Matching nodes, and the names of those among them without an address of the wanted type. */
   readonly nodes: number;
   readonly without: readonly string[];
   readonly target: RecordTarget | null;
-  /** Who has the name instead: nothing is claimed then. Null or absent for nobody. */
+  /** The other owner of the name: nothing is claimed then. Null or absent for none. */
   readonly owner?: string | null;
-  /** Who has the name that the spec asks for, as it was told with it: heeded once its nodes are known. Null or absent for nobody. */
+  /** The owner of the name in the spec, as observed with the spec: applied once its nodes are known. Null or absent for none. */
   readonly nameOwner?: string | null;
   /** Sorted. */
   readonly addresses: readonly Address[];
-  /** Counts the changes of what is wanted. */
+  /** Counts the changes of the wanted state. */
   readonly revision: number;
-  /** The zone was told of this revision since the last load. */
+  /** This revision was sent to the zone since the last load. */
   readonly isClaimed: boolean;
-  /** What came of this revision; null until its zone says so. */
+  /** Outcome of this revision; null until its zone reports it. */
   readonly outcome: { readonly failure: RecordsFailure | null } | null;
 }
 
@@ -55,7 +55,7 @@ export interface RecordSetInput {
 }
 
 export interface RecordSetSettings {
-  /** How long a zone may leave a claim unanswered before it is repeated, ms. */
+  /** How long a claim may stay unanswered before it is repeated, ms. */
   readonly verifyEveryMs: number;
 }
 
@@ -88,7 +88,7 @@ export const recordSetContext = ({ id, ref, since }: RecordSetInput): RecordSetC
 type Next = Decision<RecordSetContext>;
 const next = (context: RecordSetContext, effects: readonly Effect[] = []): Next => ({ context, effects });
 
-/** Where a record set stands, as its context tells. */
+/** Phase of a record set, derived from its context. */
 export type Phase = 'Invalid' | 'Priming' | 'Empty' | 'Publishing' | 'Published' | 'Failed';
 
 export function phaseOf({ error, isKnown, target, addresses, outcome }: RecordSetContext): Phase {
@@ -99,13 +99,12 @@ export function phaseOf({ error, isKnown, target, addresses, outcome }: RecordSe
   return outcome.failure ? 'Failed' : 'Published';
 }
 
-/** Full name of the record, for people and metrics; empty when none is wanted. */
+/** Full name of the record, for users and metrics; empty when none is wanted. */
 export const recordName = ({ target }: RecordSetContext): string => (target ? fullName(target) : '');
 
 // ---------------------------------------------------------------- facts
 
-/** Takes the spec over when it is valid, else only says why not: what is published stays. Under another spec than before its nodes count as unknown until
- *  they are told again. */
+/** Takes over a valid spec, otherwise records why it is invalid: published records stay. When the spec changes, its nodes count as unknown until they are observed again. */
 export function observeSpec(context: RecordSetContext, event: Omit<SpecObserved, 'conflicts'>): Next {
   const { generation } = event;
   if (generation < context.generation) return next(context);
@@ -141,7 +140,7 @@ export function observeCluster(context: RecordSetContext, event: ClusterObserved
   });
 }
 
-/** The addresses of a node that are of the type, IPv4 and IPv6. */
+/** The addresses of a node of the given type, IPv4 and IPv6. */
 function addressesOf(node: ObservedNode, type: AddressType): readonly Address[] {
   switch (type) {
     case 'ExternalIP':
@@ -161,8 +160,8 @@ export const noteWanted = (context: RecordSetContext, wanted: RecordsWanted): Ne
 
 type Wanted = Pick<RecordsWanted, 'target' | 'addresses' | 'since' | 'owner'>;
 
-/** Claims what is wanted, once for each change and once after a load. Another zone than before gets its claim back first; without addresses there is
- *  nothing to claim, and the records stay as they are. */
+/** Claims the wanted state, once for each change and once after a load. When the zone changes, the former zone first gets its claim back; without addresses there is nothing to
+ *  claim, and the records stay as they are. */
 function want(context: RecordSetContext, { target, since, owner = null, addresses: unordered }: Wanted): Next {
   const addresses = [...new Set(unordered)].sort();
   const before = [context.target, context.addresses, context.since, context.owner ?? null];
@@ -180,7 +179,7 @@ const takenBy = (owner: string, target: RecordTarget): RecordSetContext['outcome
   failure: { kind: 'Conflict', message: nameTaken(fullName(target), owner) },
 });
 
-/** The zone on which the set has a claim. */
+/** The zone where the set has a claim. */
 const claimedZone = ({ target, owner, addresses }: RecordSetContext): ActorId | null =>
   target && !owner && addresses.length > 0 ? zoneActor(target.provider, target.zone) : null;
 
@@ -197,20 +196,20 @@ function claim(context: RecordSetContext): readonly Effect[] {
 const giveBack = ({ id, revision, since }: RecordSetContext, zone: ActorId): Effect =>
   tell(zone, { type: 'RECORDS', claimant: id, revision, since, recordName: '', ttlSeconds: 0, addresses: [] });
 
-/** Answers for other revisions than the present one are out of date. */
+/** Answers for other revisions than the current one are out of date. */
 export const noteApplied = (context: RecordSetContext, { revision, failure }: RecordsApplied): Next =>
   next(revision === context.revision && !context.owner ? { ...context, outcome: { failure } } : context);
 
-/** The claim once more. */
+/** Repeats the claim. */
 export const claimAgain = (context: RecordSetContext): Next => next(context, claim(context));
 
-/** A zone asks whether its claim still holds. Nothing is said before what is wanted is known. */
+/** A zone asks whether its claim still holds. No answer before the wanted state is known. */
 export function answerZone(context: RecordSetContext, { zone }: RecordsAsked): Next {
   if (zone !== claimedZone(context)) return next(context, [giveBack(context, zone)]);
   return context.isClaimed ? claimAgain(context) : next(context);
 }
 
-/** After a load: a pool's set claims again what it was told last. A NodeDNSRecordSet does so when its nodes were told: they may have changed since. */
+/** After a load: a pool's set repeats its last claim. A NodeDNSRecordSet does so once its nodes were observed: they may have changed since. */
 export const resume = (context: RecordSetContext): Next =>
   context.ref === null ? claimAgain(context) : next({ ...context, isKnown: false, isClaimed: false });
 

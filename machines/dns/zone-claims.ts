@@ -6,7 +6,7 @@ import { byPrecedence, type Claim } from '../model/precedence.ts';
 import type { ActorId } from '../model/types.ts';
 import { type Next, nameTaken, next, type ZoneClaim, type ZoneContext, type ZoneSettings } from './zone.ts';
 
-/** Takes a claim over, whole; one without addresses is given back. One that says nothing new is answered by what is known of it. */
+/** Replaces the claimant's claim; one without addresses is given back. An unchanged claim is answered with its current state. */
 export const noteRecords =
   ({ verifyEveryMs }: ZoneSettings) =>
   (context: ZoneContext, event: RecordsClaimed): Next => {
@@ -28,7 +28,7 @@ export const noteRecords =
       winner: null,
       isApplied: false,
       isWorking: false,
-      // A zone that cannot be listed is bad news for whoever comes.
+      // While a zone cannot be listed, new claimants get that failure at once.
       told: context.failure && context.blocked && context.blocked.until > at ? { failure: textOf(context.failure) } : null,
       attempts: 0,
       retry: null,
@@ -53,12 +53,12 @@ export const tell = (to: ActorId, event: Omit<RecordsApplied, 'at'> | Omit<Recor
   params: { to, event },
 });
 
-/** What is known of a claim, for its claimant. */
+/** The current state of a claim, as an answer to its claimant. */
 export const answer = (claimant: ActorId, { revision, told }: ZoneClaim): readonly Effect[] =>
   told ? [tell(claimant, { type: 'RECORDS_APPLIED', revision, failure: told.failure })] : [];
 
-/** Lets of several claimants of one name the one have it whose records stood already, else the oldest; of two of the same age the one whose id sorts first. Tells
- *  the others. Who has which name is decided before for all of them; here only names meet of which that was not known, such as those in a zone that goes by its id. */
+/** If several claimants want one name, the one whose records are already applied gets it, otherwise the oldest; for equal age, the id that sorts first. Answers the others.
+ *  Ownership of names is decided earlier for all of them; only conflicts that could not be known then are left, such as in a zone named by its id. */
 export function settle({ context, effects }: Next): Next {
   const owners = new Map<string, ActorId>();
   const names = new Map<ActorId, string>();
@@ -79,7 +79,7 @@ export function settle({ context, effects }: Next): Next {
   return next({ ...context, claims }, [...effects, ...told]);
 }
 
-/** Those first that come first where two want one name. */
+/** Claims in the order of precedence for a shared name. */
 export const inOrder = ({ claims }: ZoneContext): readonly [ActorId, ZoneClaim][] =>
   Object.entries(claims).sort(([a, x], [b, y]) => byPrecedence(claimOf(a, x), claimOf(b, y)));
 

@@ -18,13 +18,13 @@ import {
 } from './zone.ts';
 import { answer, inOrder, settle, tell, textOf } from './zone-claims.ts';
 
-/** Unheard for so many verifications after a load, a claimant is gone. Before the last of them it was asked. */
+/** A claimant silent for this many verifications after a load is gone. It was asked before the last of them. */
 const SILENT_VERIFICATIONS = 2;
 
-/** So many sets that do not stand one job carries: whoever claims meanwhile waits for no more of others. */
+/** How many pending sets one job carries: this bounds how long a new claimant waits for others. */
 const WRITTEN_AT_ONCE = 50;
 
-/** A job starts: it carries what is due, of each namespace the same number while there is more than one job may carry. What a job cut short carried it carries again. */
+/** A job starts with everything due; if that is more than one job may carry, each namespace gets an equal share. It includes what an interrupted job carried. */
 export function begin(context: ZoneContext): Next {
   const due = inOrder(context).filter(([, claim]) => isDue(claim, context.isVerifying));
   const [standing, others] = [due.filter(([, claim]) => stands(claim)), due.filter(([, claim]) => !stands(claim))];
@@ -32,7 +32,7 @@ export function begin(context: ZoneContext): Next {
   return next({ ...context, claims: mapClaims(context, (claim, id) => (carried.has(id) ? { ...claim, isWorking: true } : claim)) });
 }
 
-/** The first one of each namespace, then the second one of each, and so on. */
+/** The first of each namespace, then the second of each, and so on. */
 function byTurns(claims: readonly [ActorId, ZoneClaim][]): readonly [ActorId, ZoneClaim][] {
   const inNamespace = Map.groupBy(claims, ([claimant]) => namespaceOf(claimant));
   const turns = [...inNamespace.values()].flatMap((each) => each.map((claim, turn) => ({ claim, turn })));
@@ -47,7 +47,7 @@ export const ensureInput = (context: ZoneContext): EnsureRecordsInput => ({
   ),
 });
 
-/** The zone was listed, and each set has an outcome of its own. Whoever claimed anew meanwhile is not meant. */
+/** The zone was listed, and each set has its own outcome. Claims renewed meanwhile are not affected. */
 export const noteOutcomes =
   (settings: ZoneSettings) =>
   (before: ZoneContext, { zoneName, outcomes, rerun }: EnsuredRecords, at: number): Next => {
@@ -79,8 +79,8 @@ function waitAfter(backoff: BackoffTables, failure: JobFailure, attempts: number
   return { until: at + wholeMs, wholeMs };
 }
 
-/** The zone could not be listed, so nothing was done. Whoever waits is told. A set that stands already hears only what a person has to mend: its records
- *  are none the worse for a provider that was away for a moment. */
+/** The zone could not be listed, so nothing was done. Waiting claimants are answered. A claimant whose set is published is notified only of failures that a user has to fix: a
+ *  short outage of the provider does not affect its records. */
 export const noteFailure =
   ({ backoff, callDeadlineMs }: ZoneSettings) =>
   (before: ZoneContext, failure: JobFailure, at: number): Next => {
@@ -105,7 +105,7 @@ const mapClaims = (
 
 // ---------------------------------------------------------------- time
 
-/** After the clock was set back a time that lies further ahead than its whole wait begins anew, once: each entry would put it off else. */
+/** After the clock was set back, a time further ahead than its full wait starts again, once: otherwise each entry would postpone it. */
 export const bringNear =
   ({ verifyEveryMs, callDeadlineMs }: ZoneSettings) =>
   (context: ZoneContext, at: number): Next => {
@@ -122,7 +122,7 @@ export const planWake = (context: ZoneContext): Next => next({ ...context, wake:
 
 export const forgetWake = (context: ZoneContext): Next => next({ ...context, wake: null });
 
-/** The wait is over: what waited for it may be tried. By the plan, not by the clock, which may have been set back. */
+/** The wait is over: what waited for it may be tried. Based on the planned time, not on the clock, which may have been set back. */
 export function wakeUp(context: ZoneContext): Next {
   const until = context.wake?.until ?? Number.NEGATIVE_INFINITY;
   const over = (wait: Wait | null): Wait | null => (wait && wait.until <= until ? null : wait);
@@ -130,13 +130,13 @@ export function wakeUp(context: ZoneContext): Next {
   return next({ ...context, claims, blocked: over(context.blocked), wake: null });
 }
 
-/** Whoever ran the job may have sent a call before it ended. */
+/** The worker of the job may have sent a call before it ended. */
 export const noteUnheard =
   ({ callDeadlineMs }: ZoneSettings) =>
   (context: ZoneContext, at: number): Next =>
     next(expectUnheard(context, at + callDeadlineMs));
 
-/** All sets are due again. Claimants that were not heard since a load are asked, and forgotten when that did not help. */
+/** All sets are due again. Claimants that have been silent since a load are asked, and dropped if they stay silent. */
 export const callVerification =
   ({ verifyEveryMs }: ZoneSettings) =>
   (context: ZoneContext, at: number): Next => {
@@ -151,13 +151,13 @@ export const callVerification =
     return settle(next({ ...context, ...(isSettled && { unheardUntil: null }), claims, isVerifying, verifyAt: at + verifyEveryMs }, asked));
   };
 
-/** After a load a claimant may be gone, and there may be other credentials. */
+/** After a load a claimant may be gone, and the credentials may have changed. */
 export function resume(context: ZoneContext): Next {
   const claims = mapClaims(context, (claim) => ({ ...claim, silent: Math.max(1, claim.silent) }));
   return retryRefused({ ...context, claims });
 }
 
-/** There may be other credentials: what failed for want of them is tried at once. */
+/** The credentials may have changed: sets that failed as unauthorized are retried at once. */
 export function retryRefused(context: ZoneContext): Next {
   const claims = mapClaims(context, (claim) => ({
     ...claim,

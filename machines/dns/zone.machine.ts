@@ -8,7 +8,7 @@ import * as work from './zone-reconcile.ts';
 
 type OfType<T extends AnyZoneEvent['type']> = Extract<AnyZoneEvent, { type: T }>;
 
-/** One DNS zone at a provider: holds the record sets of all claimants, and brings them about by one job at a time, which lists the zone once. */
+/** One DNS zone at a provider: holds the record sets of all claimants, and applies them with one job at a time, which lists the zone once. */
 export const zoneMachine = (settings: ZoneSettings) => {
   const base = setup({
     types: {} as { context: ZoneContext; events: AnyZoneEvent; input: ZoneInput },
@@ -24,7 +24,7 @@ export const zoneMachine = (settings: ZoneSettings) => {
     },
   });
 
-  /** An action that takes the decision's answer over, for events of one type only: others leave the context as it is. */
+  /** An action that applies a decision for events of one type only: others leave the context unchanged. */
   const on = <T extends AnyZoneEvent['type']>(type: T, decision: (context: ZoneContext, event: OfType<T>) => Decision<ZoneContext>) =>
     base.enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== type) return;

@@ -5,29 +5,29 @@ import { type BackoffTables, restMs } from '../model/backoff.ts';
 import { canonicalZone, type Records, type RecordTarget, relativeName } from '../model/dns.ts';
 import type { ActorId, JobFailure } from '../model/types.ts';
 
-/** What a zone of a provider remembers: who claims which records of it, and which of them stand. */
+/** State of a provider's zone: the claims on its records, and which of them are applied. */
 export interface ZoneContext {
   readonly id: ActorId;
   readonly provider: string;
-  /** As the claimants call it. */
+  /** The claimants' name for it. */
   readonly zone: string;
-  /** As the provider calls it; null until it was listed. Another one than `zone` where that is an id. */
+  /** The provider's name for it; null until it was listed. Differs from `zone` where that is an id. */
   readonly zoneName: string | null;
   readonly claims: Readonly<Record<ActorId, ZoneClaim>>;
-  /** Every set is to be looked at again. */
+  /** Every set has to be checked again. */
   readonly isVerifying: boolean;
-  /** When that is due the next time, ms since the epoch; null before the first claim. */
+  /** When the next check is due, ms since the epoch; null before the first claim. */
   readonly verifyAt: number | null;
-  /** Until then a call of which no answer was heard may still take effect, ms since the epoch: every set is to be looked at after that. Null or absent when none can. */
+  /** Until then a call whose answer was lost may still take effect, ms since the epoch: every set has to be checked after that. Null or absent when none can. */
   readonly unheardUntil?: number | null;
-  /** How long that may last at most, ms, where that is longer than a call: as long as others may still send it. */
+  /** Upper limit of that time, ms, where it is longer than a call deadline: as long as others may still send the call. */
   readonly unheardMs?: number;
   /** Why the zone could not be listed, and how often in a row; null once it could. */
   readonly failure: JobFailure | null;
   readonly attempts: number;
-  /** Nothing is tried before; null when that is no matter of the zone as a whole. */
+  /** Nothing is tried before; null when the zone as a whole is not blocked. */
   readonly blocked: Wait | null;
-  /** The wait that a timer is set for. */
+  /** The wait behind the current timer. */
   readonly wake: Wait | null;
 }
 
@@ -40,15 +40,15 @@ export interface Wait {
 export interface ZoneClaim extends Records {
   readonly revision: number;
   readonly since: number;
-  /** Verifications since a load in which the claimant was not heard. */
+  /** Verifications since a load in which the claimant was silent. */
   readonly silent: number;
-  /** Who has the name instead; null when the claimant has it. */
+  /** The other claimant that has the name; null when this one has it. */
   readonly winner: ActorId | null;
-  /** The provider has had it since it was claimed: whoever comes later does not get its name. What is wrong with it since, `told` says. */
+  /** The provider has had it since it was claimed: a later claimant does not get its name. Later failures are in `told`. */
   readonly isApplied: boolean;
-  /** The job under way carries it, as it is now. */
+  /** The job under way carries it in its current form. */
   readonly isWorking: boolean;
-  /** What the claimant was told last of this claim; null for nothing. */
+  /** The last answer for this claim; null for none. */
   readonly told: { readonly failure: RecordsFailure | null } | null;
   readonly attempts: number;
   /** Not tried before; null when it may be tried at once. */
@@ -64,7 +64,7 @@ export interface ZoneInput {
 
 export interface ZoneSettings {
   readonly backoff: BackoffTables;
-  /** From one verification of all sets to the next, ms. */
+  /** Interval between verifications of all sets, ms. */
   readonly verifyEveryMs: number;
   /** How long a call may still take effect after it was sent, ms. */
   readonly callDeadlineMs: number;
@@ -77,7 +77,7 @@ export type AnyZoneEvent =
   | { readonly type: 'xstate.done.actor.ensure'; readonly output: EnsuredRecords; readonly at: number }
   | { readonly type: 'xstate.error.actor.ensure'; readonly error: JobFailure; readonly at: number };
 
-/** Under which names of record sets are compared, each with its zone. No address looks like it. */
+/** Key under which names of record sets are compared, including the zone. No address looks like it. */
 export const nameKey = ({ provider, zone, recordName }: Omit<RecordTarget, 'ttlSeconds'>): string =>
   `${zoneActor(provider, zone)} ${relativeName(recordName, zone) ?? canonicalZone(recordName)}`;
 
@@ -85,7 +85,7 @@ export const isNameKey = (key: string): boolean => isZone(key);
 
 export const nameTaken = (name: string, owner: string): string => `${name} belongs to ${owner}, which keeps it`;
 
-/** What the actor of that id begins with. */
+/** The initial input of the actor with that id. */
 export function zoneInput(id: ActorId): ZoneInput {
   return { id, ...zoneOf(id) };
 }
@@ -116,15 +116,15 @@ export const isUnclaimed = ({ claims }: ZoneContext): boolean => Object.keys(cla
 export const hasWork = (context: ZoneContext): boolean =>
   context.blocked === null && Object.values(context.claims).some((claim) => isDue(claim, context.isVerifying));
 
-/** Something has to wait for its time. */
+/** Something waits for its time. */
 export const mustWait = (context: ZoneContext): boolean => nextWake(context) !== null;
 
 export const wakesOtherwise = (context: ZoneContext): boolean => nextWake(context)?.until !== context.wake?.until;
 
-/** Not while its claimant may be gone: what it wanted may be out of date. */
+/** Not while its claimant may be gone: its claim may be out of date. */
 export const mayBeVerified = (claim: ZoneClaim): boolean => hasName(claim) && claim.retry === null && claim.silent === 0;
 
-/** The provider has it as it is now, as far as is known. */
+/** The provider has its current form, as far as is known. */
 export const stands = ({ isApplied, told }: ZoneClaim): boolean => isApplied && told?.failure === null;
 
 const hasName = ({ winner }: ZoneClaim): boolean => winner === null;
@@ -140,18 +140,18 @@ export function nextWake({ claims, blocked }: ZoneContext): Wait | null {
   return waits.reduce<Wait | null>((first, wait) => (first === null || wait.until < first.until ? wait : first), null);
 }
 
-/** Rest of the time until all sets are looked at next, ms. */
+/** Time until all sets are checked next, ms. */
 export const verifyLeft =
   ({ verifyEveryMs }: ZoneSettings) =>
   ({ verifyAt, unheardUntil }: ZoneContext, at: number): number =>
     verifyAt === null ? verifyEveryMs : restMs(Math.min(verifyAt, unheardUntil ?? verifyAt), at, verifyEveryMs);
 
-/** The latest of several times counts: a look before it does not tell what comes after. */
+/** The latest of several times counts: a check before it does not cover what happens after it. */
 export function expectUnheard(context: ZoneContext, until: number, wholeMs?: number): ZoneContext {
   const { unheardMs: _, ...others } = context;
   const isLast = until >= (context.unheardUntil ?? until);
   return isLast ? { ...others, unheardUntil: until, ...(wholeMs && { unheardMs: wholeMs }) } : context;
 }
 
-/** Rest of the wait that a timer is set for, ms. */
+/** Rest of the current timer's wait, ms. */
 export const wakeLeft = ({ wake }: ZoneContext, at: number): number => (wake ? restMs(wake.until, at, wake.wholeMs) : 0);

@@ -2,9 +2,9 @@ import type { Claim } from '../events.ts';
 import type { FirewallFound, FirewallOwned } from '../jobs.ts';
 import type { ActorId, NodeRef, ProviderID } from '../model/types.ts';
 
-/** What claimants hold of a firewall. */
+/** Claims that claimants hold on a firewall. */
 
-/** `onlyKept`: after the records were lost nobody knows whether anything is needed there. What is open on it stays, and nothing is opened. */
+/** `onlyKept`: after the records were lost it is unknown whether anything is needed there. What is open on it stays, and nothing is opened. */
 export interface HeldNode extends NodeRef {
   readonly onlyKept?: true;
 }
@@ -14,9 +14,9 @@ export interface Held {
   readonly nodes: readonly HeldNode[];
   readonly ports: readonly string[];
   readonly exclusive: boolean;
-  /** Ports that were asked for and are not opened, since they are beyond what is for its namespace; absent for none. */
+  /** Requested ports that are not opened because they exceed the share of its namespace; absent for none. */
   readonly beyond?: readonly string[];
-  /** It was told that all of this is open. */
+  /** The claimant was answered that all of this is open. */
   readonly isOpen: boolean;
 }
 
@@ -30,7 +30,7 @@ export const unionOf = (held: readonly Held[]): Claimed => ({
   nodes: new Set(held.flatMap(({ nodes }) => nodes.map(({ providerID }) => providerID))),
 });
 
-/** All that was held, kept after the records were lost: of it what is open stays, and nothing is opened. */
+/** The union of what was held, kept after the records were lost: what is open of it stays, and nothing is opened. */
 export function onlyKept(held: readonly Pick<Held, 'nodes' | 'ports'>[]): Held {
   const nodes = new Map(
     held.flatMap((each) => each.nodes).map(({ name, providerID }) => [providerID, { name, providerID, onlyKept: true as const }]),
@@ -38,7 +38,7 @@ export function onlyKept(held: readonly Pick<Held, 'nodes' | 'ports'>[]): Held {
   return { nodes: [...nodes.values()], ports: [...new Set(held.flatMap(({ ports }) => ports))].sort(), exclusive: false, isOpen: false };
 }
 
-/** What the claimant has from now on; null for nothing. Only what it was told to be open counts as open. */
+/** What the claimant holds from now on; null for nothing. Only what was confirmed to it as open counts as open. */
 export function heldAfter(before: Held | undefined, { node, ports, mode, exclusive = false, only }: Claim): Held | null {
   const kept = mode === 'open' ? (before?.nodes ?? []).filter(({ name, onlyKept }) => name !== node?.name && (!only || onlyKept)) : [];
   const nodes = node ? [...kept, node] : kept;
@@ -53,8 +53,8 @@ export const isWithin = (some: Held | null | undefined, all: Held | null | undef
   (some?.nodes ?? []).every(({ name, providerID }) => all?.nodes.some((node) => node.name === name && node.providerID === providerID)) &&
   (some?.ports ?? []).every((port) => all?.ports.includes(port));
 
-/** Claims for which something may be added: not those that were refused and are not made anew, and not on nodes of which only what is open is kept. Where there are
- *  no others, the ports are not opened either: a port of a firewall is open on all of its nodes. */
+/** Claims for which something may be added: not the refused ones that were not renewed, and not on nodes where only what is open is kept. If a claim has no other nodes, its
+ *  ports are not opened either: a port of a firewall is open on all of its nodes. */
 export const openable = ({
   claims,
   refused = [],
@@ -69,26 +69,26 @@ export const openable = ({
     }),
   );
 
-/** Without the ports that are beyond what is for its namespace, undefined for none: where no port is left, the nodes are not needed either. */
+/** The claim without the ports that exceed the share of its namespace (`beyond`, undefined for none). If no port is left, the nodes are not needed either. */
 export function heldWithout(held: Held, beyond: readonly string[] | undefined): Held {
   if (!beyond) return held;
-  // A claimant may name a thousand.
+  // A claimant may name a thousand ports.
   const ports = [...new Set(held.ports).difference(new Set(beyond))];
   return { ...held, ports, nodes: ports.length > 0 ? held.nodes : [], beyond };
 }
 
-/** Those of the machines on which changes are still pending; all of them, where nobody tells which. */
+/** The machines on which changes are still pending; all of them, where it is unknown which. */
 export const pendingAmong = (
   { pending, pendingOn }: Pick<FirewallFound, 'pending' | 'pendingOn'>,
   nodes: Iterable<ProviderID>,
 ): readonly ProviderID[] => (pending ? [...nodes].filter((node) => pendingOn?.includes(node) ?? true) : []);
 
-/** Something of what is lacking is held. */
+/** The claimant holds something that is lacking. */
 export const needs = (held: Held | undefined, { ports, nodes }: FirewallOwned): boolean =>
   held !== undefined &&
   (held.ports.some((port) => ports.includes(port)) || held.nodes.some(({ providerID }) => nodes.includes(providerID)));
 
-/** Every rule of a firewall holds for every node in it: what others need is open where the claimant is, too. */
+/** Every rule of a firewall applies to every node in it: what others need is open on the claimant's node, too. */
 export function alsoOpen(claims: Readonly<Record<ActorId, Held>>, claimant: ActorId): { readonly also?: readonly string[] } {
   const { [claimant]: own, ...others } = claims;
   const also = [...unionOf(Object.values(others)).ports].filter((port) => !own?.ports.includes(port)).sort();

@@ -10,7 +10,7 @@ import type { DoubtSettings } from './in-doubt.ts';
 import { covered, isSameNode, nodesAwaited, notApplied, whyNotApplied, withoutGivenUp } from './pending.ts';
 import { freedFor, withinShares } from './share.ts';
 
-/** Figures that an operator may set. */
+/** Settings of the operator. */
 export interface FirewallSettings extends DoubtSettings {
   readonly backoff: BackoffTables;
 }
@@ -47,7 +47,7 @@ const next = (context: FirewallContext, effects: readonly Effect[] = []): Next =
 
 export const mustOpen = ({ waiting }: FirewallContext): boolean => Object.values(waiting).some(({ isOpen }) => !isOpen);
 
-/** Something of ours is open that nobody claims any more, or something of somebody else's that is not to be. */
+/** Something of ours is open and unclaimed, or something foreign is open in an exclusive firewall. */
 const hasLeftovers = (context: FirewallContext): boolean => {
   const { ports, nodes } = claimedIn(context);
   const { owned, deferred = null } = context;
@@ -56,33 +56,33 @@ const hasLeftovers = (context: FirewallContext): boolean => {
   return hasPorts || owned.nodes.some((node) => !nodes.has(node)) || isLess || isExclusive(context);
 };
 
-/** Nobody claims anything of it or waits for it, and nothing in it is ours: nothing is lost with its record. */
+/** The firewall has no claims, no waiting claimants, and nothing of ours: nothing is lost with its record. */
 export const isUnused = (context: FirewallContext): boolean =>
   Object.keys(context.claims).length + Object.keys(context.waiting).length === 0 &&
   context.owned.ports.length + context.owned.nodes.length === 0 &&
   !hasLeftovers(context);
 
-/** Those that wait for a pruning are answered at once when nothing has to be removed. */
+/** Claimants that wait for a pruning are answered at once when nothing has to be removed. */
 export const isPruned = (context: FirewallContext): boolean => !hasLeftovers(context) && Object.values(context.waiting).some(readyToPrune);
 
-/** Somebody waits for a pruning, or something was left that nobody waits for. */
+/** A claimant waits for a pruning, or something unclaimed is left. */
 export const mustPrune = (context: FirewallContext): boolean =>
   hasLeftovers(context) && (Object.values(context.waiting).some(readyToPrune) || (context.failure === null && !isExclusive(context)));
 
-/** Something is to be removed, or put back, that nobody waits for, and the last try failed. */
+/** Something has to be removed or put back for which no claimant waits, and the last try failed. */
 export const mustRest = (context: FirewallContext): boolean =>
   context.failure !== null && Object.keys(context.waiting).length === 0 && (hasLeftovers(context) || !isNothing(stillLost(context)));
 
-/** What was looked for is there already, applied or not. */
+/** Everything required is there already, applied or not. */
 export const isOpen = (context: FirewallContext): boolean => context.found !== null && isNothing(missing(context));
 
 const readyToPrune = ({ mode, isOpen: opened }: Ask): boolean => mode === 'prune' && opened;
 const isExclusive = ({ claims }: FirewallContext): boolean => Object.values(claims).some(({ exclusive }) => exclusive);
 
-/** All that is claimed by anybody. */
+/** The union of all claims. */
 const claimedIn = ({ claims }: FirewallContext): ReturnType<typeof unionOf> => unionOf(Object.values(claims));
 
-/** What is to be there and was not when it was looked for. */
+/** What is required and was missing at the last reading. */
 function missing(context: FirewallContext): FirewallOwned {
   const { ports, nodes } = unionOf(Object.values(openable(context)));
   const { found } = context;
@@ -92,19 +92,19 @@ function missing(context: FirewallContext): FirewallOwned {
   };
 }
 
-/** Those that need something of what is missing: for them the next job opens it. */
+/** Claimants that need something missing: the next job opens it for them. */
 export const opensFor = (context: FirewallContext): readonly ActorId[] => {
   const lacking = missing(context);
   return Object.entries(context.claims).flatMap(([claimant, held]) => (needs(held, lacking) ? [claimant] : []));
 };
 
-/** A Job takes its time to close what is left: what has to be opened does not wait for it. */
+/** A Job is slow to close what is left: what has to be opened does not wait for it. */
 export const opensMeanwhile = ({ byJobs }: FirewallContext, event: AnyFirewallEvent): boolean =>
   byJobs && event.type === 'CLAIM' && event.mode === 'open';
 
 // ---------------------------------------------------------------- decisions
 
-/** Takes a claim over, whole. Opening adds the node to those of the claimant; pruning leaves it only the one. */
+/** Replaces the claimant's claim. Opening adds the node to the claimant's nodes; pruning leaves only that one. */
 export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'CLAIM') return next(context);
   const { claimant, claimId, node, mode, holds, byJobs = context.byJobs } = event;
@@ -131,7 +131,7 @@ export const lookInput = ({ provider, firewall, waiting }: FirewallContext): Fin
   claimants: Object.keys(waiting),
 });
 
-/** The union of all claims, as a job that removes is told it. */
+/** The union of all claims, as input of a job that removes. */
 export const pruneInput = (context: FirewallContext): FirewallInput => jobInput(context, Object.values(context.claims));
 
 /** The union of the claims for which something may be added. */
@@ -165,20 +165,20 @@ const portClaim = (text: string, { name, providerID }: NodeRef): PortClaim => ({
 /** A job starts: it covers everything claimed up to here. */
 export const begin = (context: FirewallContext): Next => next({ ...context, working: Object.values(context.waiting) });
 
-/** A job starts that removes what is left of claims: those that become less from here on are for the next one. */
+/** A job starts that removes what is left of claims: claims that shrink from here on are for the next one. */
 export const beginPruning = (context: FirewallContext): Next => next({ ...begin(context).context, hasShrunk: false });
 
-/** The pruning under way is given up. */
+/** The pruning under way is abandoned. */
 export const leavePruning = (context: FirewallContext): Next => next({ ...context, hasShrunk: true });
 
-/** What is missing is going to be added: it is ours from here on, whatever becomes of the call. */
+/** What is missing will be added: it counts as ours from here on, whatever the outcome of the call. */
 export function plan(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'xstate.done.actor.look') return next(context);
   const { context: looked, effects } = keepToShares({ ...context, found: event.output });
   return next({ ...looked, owned: union(context.owned, missing(looked)), working: Object.values(looked.waiting) }, effects);
 }
 
-/** Who asks for more rules than are for his namespace is refused at once. */
+/** A claimant that requests more rules than the share of its namespace is refused at once. */
 function keepToShares(context: FirewallContext): Next {
   const { claims, refusals } = withinShares(context);
   const told = Object.values(context.waiting).filter(({ claimant }) => refusals.has(claimant));
@@ -196,7 +196,8 @@ export const union = (a: FirewallOwned, b: FirewallOwned): FirewallOwned => ({
   nodes: [...new Set([...a.nodes, ...b.nodes])].sort(),
 });
 
-/** Everything that the job covered is open, but what the provider did not take or has not applied yet: those that asked for no more are answered, the others wait for the pruning, or for the provider. */
+/** Everything that the job covered is open, except what the provider rejected or has not applied yet. Claimants that only opened are answered, the others wait for the pruning,
+ *  or for the provider. */
 export function opened(context: FirewallContext, event: AnyFirewallEvent): Next {
   const lacking = event.type === 'xstate.done.actor.open' ? (event.output.refused ?? null) : null;
   const asks = covered(context);
@@ -229,7 +230,7 @@ export function opened(context: FirewallContext, event: AnyFirewallEvent): Next 
   const owned = { ports: without(context.owned.ports, lacking.ports), nodes: without(context.owned.nodes, lacking.nodes) };
   const left = [...new Set([...(context.refused ?? []), ...refused.map(({ claimant }) => claimant)])].sort();
   const tried = { ...told.context, owned, refused: left };
-  // What nobody waits for is tried again after a wait.
+  // What no claimant waits for is retried after a wait.
   const isLeft = !isNothing(stillLost(tried));
   const failure: JobFailure | null = isLeft ? { kind: 'Invalid', message: lacking.why, retryAfterMs: null, unknownOutcome: false } : null;
   const failed = { failure, attempts: context.attempts + 1 };
@@ -238,7 +239,7 @@ export function opened(context: FirewallContext, event: AnyFirewallEvent): Next 
 
 const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.filter((each) => !some.includes(each));
 
-/** Everything unclaimed is closed as well; what was added meanwhile, nobody could: one job runs at a time. What had to stay does so until the claims are others. */
+/** Everything unclaimed is closed as well; nothing can have been added meanwhile, because one job runs at a time. What had to stay does so until the claims change. */
 export function pruned(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'xstate.done.actor.prune') return next(context);
   const { owned, deferred, freeRules } = event.output;
@@ -272,7 +273,7 @@ const answer = (context: FirewallContext, asks: readonly Ask[], told: (ask: Ask)
   );
 };
 
-/** Refuses everyone that waits: each address waits out its own back-off and claims again. */
+/** Refuses all waiting claimants: each address waits out its own back-off and claims again. */
 export function refuse(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (!('error' in event)) return next(context);
   const { kind, message, reason } = event.error;
@@ -287,10 +288,10 @@ export function refuse(context: FirewallContext, event: AnyFirewallEvent): Next 
   return next({ ...told.context, found: null, failure: event.error, attempts: context.attempts + 1 }, told.effects);
 }
 
-/** What was left is tried again. */
+/** Retries what was left. */
 export const retry = (context: FirewallContext): Next => next({ ...context, failure: null });
 
-/** How long what was left waits for the next try, ms. */
+/** Back-off before what was left is retried, ms. */
 export const restLeft =
   ({ backoff }: FirewallSettings) =>
   ({ failure, attempts }: FirewallContext): number =>

@@ -4,14 +4,15 @@ import type { ActorId } from '../model/types.ts';
 import { type Held, needs, openable, unionOf } from './claims.ts';
 import type { AnyFirewallEvent, FirewallContext } from './context.ts';
 
-/** What somebody, or the end of a machine, took out of a firewall while it was needed: it is noticed by a verification, looked at, and put back. */
+/** Rules or nodes that were removed from a firewall by others, or with a deleted machine, while they were needed: a verification detects that, the firewall is read, and they
+ *  are put back. */
 
 const NOTHING: FirewallOwned = { ports: [], nodes: [] };
 
 export const isNothing = ({ ports, nodes }: FirewallOwned): boolean => ports.length + nodes.length === 0;
 
-/** What was told to be open, or was lost before and is claimed still, and is not in the firewall as a list shows it; null for a firewall that is not there. Whatever
- *  else is claimed meanwhile was never open: it has to be asked for. */
+/** What was confirmed as open, or was lost before and is still claimed, and is missing in the firewall according to a list; `found` is null for a firewall that does not exist.
+ *  Anything else that is claimed was never open: its claimant has to request it. */
 function lacking(context: FirewallContext, found: FirewallFound | null): FirewallOwned {
   const { ports, nodes } = unionOf(Object.values(openable(context)).filter(({ isOpen }) => isOpen));
   const before = stillLost(context);
@@ -21,7 +22,7 @@ function lacking(context: FirewallContext, found: FirewallFound | null): Firewal
   };
 }
 
-/** What was lost and is claimed still, by somebody for whom something may be added. */
+/** What was lost and is still claimed by a claimant for which something may be added. */
 export function stillLost(context: FirewallContext): FirewallOwned {
   const { lost } = context;
   if (!lost) return NOTHING;
@@ -29,21 +30,21 @@ export function stillLost(context: FirewallContext): FirewallOwned {
   return { ports: lost.ports.filter((port) => ports.has(port)), nodes: lost.nodes.filter((node) => nodes.has(node)) };
 }
 
-/** Something is to be found in it. */
+/** Something is expected to be open in it. */
 export const isWatched = ({ claims, lost }: FirewallContext): boolean =>
   Boolean(lost) || Object.values(claims).some(({ isOpen }) => isOpen);
 
-/** A list shows that something is missing, or that something which was missing may be there again. Of what Jobs drive there is no list. */
+/** A list shows that something is missing, or that something missing may be back. What Jobs drive has no list. */
 export const showsLoss = (context: FirewallContext, found: FirewallFound | null): boolean =>
   !context.byJobs && (!isNothing(lacking(context, found)) || !isNothing(stillLost(context)));
 
 export const observesLoss = (context: FirewallContext, event: AnyFirewallEvent): boolean =>
   event.type === 'FIREWALL_OBSERVED' && showsLoss(context, event.found);
 
-/** Something that was lost is to be put back, and nothing has failed since it was tried last. */
+/** Something that was lost has to be put back, and the last try has not failed. */
 export const mustMend = (context: FirewallContext): boolean => context.failure === null && !isNothing(stillLost(context));
 
-/** What is missing does not count as open any more. */
+/** What is missing no longer counts as open. */
 export function noteLoss(context: FirewallContext, event: AnyFirewallEvent): Decision<FirewallContext> {
   if (event.type !== 'FIREWALL_OBSERVED') return { context, effects: [] };
   const lost = lacking(context, event.found);
@@ -53,7 +54,7 @@ export function noteLoss(context: FirewallContext, event: AnyFirewallEvent): Dec
   return { context: { ...context, claims, lost: isNothing(lost) ? (context.lost ?? null) : lost }, effects: [] };
 }
 
-/** What a job has put back for those that did not ask for it counts as open again, but what the provider did not take. */
+/** What a job has put back for claimants that did not request it counts as open again, except what the provider rejected. */
 export function mended(context: FirewallContext, refused: FirewallOwned | null): Pick<FirewallContext, 'claims' | 'lost'> {
   const { lost, waiting } = context;
   if (!lost) return { claims: context.claims };

@@ -8,8 +8,8 @@ import * as losses from './drift.ts';
 import * as doubts from './in-doubt.ts';
 import { isLate, LOOK_EVERY_MS, onlyApplies } from './pending.ts';
 
-/** One firewall at a provider: holds the claims of all addresses that share it, and runs one job at a time. Adds before it removes, and removes only
- *  what it added itself and nobody claims. What it is about to add counts as its own before the call, so that nothing is left behind by a crash. */
+/** One firewall at a provider: holds the claims of all addresses that share it, and runs one job at a time. Adds before it removes, and removes only what it added itself and
+ *  is unclaimed. What it is about to add counts as its own before the call, so that a crash leaves nothing behind. */
 export const firewallMachine = (settings: FirewallSettings) => {
   const base = setup({
     types: {} as { context: FirewallContext; events: AnyFirewallEvent; input: FirewallMachineInput },

@@ -11,13 +11,13 @@ export const doubtsOpen = ({ doubt }: FirewallContext): boolean => Boolean(doubt
 export const doubtsPruned = ({ doubt }: FirewallContext): boolean => Boolean(doubt) && doubt?.of !== 'prune';
 export const isInDoubt = ({ doubt }: FirewallContext): boolean => Boolean(doubt);
 
-/** Both of them: what one of them leaves open the other one may tell of. */
+/** Combines two doubts: they cover both kinds of call until the later end. */
 export function bothDoubts(one: FirewallDoubt | null | undefined, other: FirewallDoubt): FirewallDoubt {
   if (!one) return other;
   return { ...(one.until > other.until ? one : other), of: one.of === other.of ? one.of : 'both' };
 }
 
-/** Whoever sent the call may have ended before its answer. A Job is found again, so that of what Jobs do there is no doubt. */
+/** The worker that sent the call may have ended before the answer. Jobs are found again, so their calls are never in doubt. */
 export const doubt =
   ({ callDeadlineMs }: DoubtSettings, of: FirewallDoubt['of']) =>
   (context: FirewallContext, event: AnyFirewallEvent): Decision<FirewallContext> => ({
@@ -25,7 +25,7 @@ export const doubt =
     effects: [],
   });
 
-/** The same, of a job that failed, or was done after another try of it: when that left a call behind. */
+/** The same for a job that failed, or that completed in another run: when that may have left a call behind. */
 export const doubtIfUnknown =
   (settings: DoubtSettings, of: FirewallDoubt['of']) =>
   (context: FirewallContext, event: AnyFirewallEvent): Decision<FirewallContext> => {
@@ -34,10 +34,10 @@ export const doubtIfUnknown =
     return isUnknown ? doubt(settings, of)(context, event) : { context, effects: [] };
   };
 
-/** No call of ours can have an effect any more that was not heard of. */
+/** No call of ours with an unobserved outcome can take effect any more. */
 export const endDoubt = (context: FirewallContext): Decision<FirewallContext> => ({ context: { ...context, doubt: null }, effects: [] });
 
-/** How long that takes still, ms. */
+/** Remaining time of the doubt, ms. */
 export const doubtLeft =
   ({ callDeadlineMs }: DoubtSettings) =>
   (context: FirewallContext, at: number): number =>

@@ -2,16 +2,16 @@ import type { ActorId, NodeRef, ProviderID } from '../model/types.ts';
 import { type Held, openable, pendingAmong } from './claims.ts';
 import type { AnyFirewallEvent, Ask, FirewallContext } from './context.ts';
 
-/** A provider accepts a change of a firewall first and applies it on each machine later: in seconds, mostly, and on a machine that hangs never. */
+/** A provider accepts a change of a firewall first and applies it on each machine later: usually within seconds, and never on a machine that hangs. */
 
-/** How long it may take on a node before the claimant is told that the node does not serve, ms. */
+/** How long it may take on a node before the claimant is refused because of that node, ms. */
 const APPLY_MS = 30_000;
-/** So many nodes that hung are remembered, which may be gone by now. */
+/** Limit on the remembered nodes that hung, some of which may be gone. */
 const MOST_REMEMBERED = 50;
-/** From one look to the next while somebody waits, ms. */
+/** Interval between reads while a claimant waits, ms. */
 export const LOOK_EVERY_MS = 2000;
 
-/** The node for which it was asked: a claim lists the newest one last, and the former ones serve as they did. */
+/** The node for which the claim was made: a claim lists the newest node last, and the former ones serve as before. */
 const nodeOf = (context: FirewallContext, { claimant }: Pick<Ask, 'claimant'>): NodeRef | null =>
   openable(context)[claimant]?.nodes.at(-1) ?? null;
 
@@ -19,7 +19,7 @@ const nodeOf = (context: FirewallContext, { claimant }: Pick<Ask, 'claimant'>): 
 export const isSameNode = (before: Held | undefined, after: Held | null): boolean =>
   before?.nodes.at(-1)?.providerID === after?.nodes.at(-1)?.providerID;
 
-/** Whoever is told that his node does not serve, and is not on it, goes elsewhere: he needs nothing there any more. */
+/** A claimant that is refused because of its node, and is not on it, goes elsewhere: it needs nothing there any more. */
 export function withoutGivenUp(claims: Readonly<Record<ActorId, Held>>, overdue: readonly Ask[]): Readonly<Record<ActorId, Held>> {
   const left = new Set(overdue.filter(({ holder }) => holder === null).map(({ claimant }) => claimant));
   if (left.size === 0) return claims;
@@ -31,19 +31,19 @@ export function withoutGivenUp(claims: Readonly<Record<ActorId, Held>>, overdue:
   );
 }
 
-/** The nodes of those that wait for the job under way. */
+/** The nodes of the claimants that wait for the job under way. */
 export const nodesAwaited = (context: FirewallContext): readonly ProviderID[] =>
   [...new Set(context.working.flatMap((ask) => nodeOf(context, ask)?.providerID ?? []))].sort();
 
 interface NotApplied {
-  /** They wait for a node on which it is not applied yet. */
+  /** Waiting for a node on which the change is not applied yet. */
   readonly late: readonly Ask[];
-  /** The same, and have waited long enough, or others have on that node. */
+  /** The same, but this claimant, or another one on that node, has waited too long. */
   readonly overdue: readonly Ask[];
   readonly context: FirewallContext;
 }
 
-/** Of those that the job or the look covered, who waits for a node on which it is not applied yet: some for too long. */
+/** Among the claimants covered by the job or the read, those that wait for a node on which the change is not applied yet, and those that have waited too long. */
 export function notApplied(context: FirewallContext, asks: readonly Ask[], event: AnyFirewallEvent): NotApplied {
   const { found, hanging = [] } = context;
   const awaited = nodesAwaited(context);
@@ -59,22 +59,22 @@ export function notApplied(context: FirewallContext, asks: readonly Ask[], event
   return { late: waits.filter((ask) => !overdue.includes(ask)), overdue, context: noted };
 }
 
-/** Somebody has to wait on. */
+/** A claimant has to keep waiting. */
 export const isLate = (context: FirewallContext, event: AnyFirewallEvent): boolean =>
   notApplied(context, covered(context), event).late.length > 0;
 
-/** What the job covered and nobody has claimed anew since. */
+/** Claims that the job covered and that were not renewed since. */
 export const covered = ({ working, waiting }: FirewallContext): readonly Ask[] =>
   working.filter(({ claimant, claimId }) => waiting[claimant]?.claimId === claimId);
 
-/** Why somebody waits no longer. */
+/** Why a claimant stops waiting. */
 export function whyNotApplied(context: FirewallContext, ask: Ask): string {
   const { firewall, found } = context;
   const failed = found?.failed ? ': the provider says that it failed' : '';
   return `firewall ${firewall}: its changes were not applied on ${nodeOf(context, ask)?.name} within ${APPLY_MS / 1000} s${failed}`;
 }
 
-/** Whoever waits was covered by the last look: nobody else has to be looked for. */
+/** All waiting claimants were covered by the last read: no other read is needed. */
 export const onlyApplies = ({ waiting, working }: FirewallContext): boolean => {
   const unopened = Object.values(waiting).filter(({ isOpen }) => !isOpen);
   return unopened.length > 0 && unopened.every(({ claimId }) => working.some((ask) => ask.claimId === claimId));

@@ -3,11 +3,11 @@ import type { FirewallPolicy } from '../model/firewall-policy.ts';
 /** No firewall, no mark. */
 export const NO_FIREWALL: FirewallPolicy = { firewall: null, postAllow: false, ports: [] };
 
-/** What is to be open on a node. */
+/** What must be open on a node. */
 export const portsOn = ({ ports, portsOn: others }: FirewallPolicy, node: string): readonly string[] =>
   others && Object.hasOwn(others, node) ? (others[node] ?? []) : ports;
 
-/** Both ask for the same on a node. */
+/** Both policies request the same on a node. */
 export const sameOn = (node: string, a: FirewallPolicy, b: FirewallPolicy): boolean =>
   a.firewall === b.firewall &&
   a.postAllow === b.postAllow &&

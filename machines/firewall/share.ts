@@ -4,13 +4,13 @@ import type { ActorId } from '../model/types.ts';
 import { type Held, heldWithout, openable, unionOf } from './claims.ts';
 import type { FirewallContext } from './context.ts';
 
-/** Of so many rules that are the last ones of a firewall, a namespace gets one only while it has fewer rules than are free. */
+/** Size of the reserve: of a firewall's last rules, a namespace gets one only while it has fewer rules than are free. */
 const LAST_RULES = 10;
 
-/** Ports that claimants claim: what is open of them, and what is asked for. */
+/** Ports by claimant: those that are open, and those requested. */
 export type Asked = Readonly<Record<ActorId, { readonly ports: readonly string[] }>>;
 
-/** What a claimant asks for and may not have opened. */
+/** Requested ports that a claimant may not have opened. */
 interface BeyondShare {
   readonly ports: readonly string[];
   /** Rules that its namespace has. */
@@ -19,11 +19,9 @@ interface BeyondShare {
   readonly free: number;
 }
 
-/**
- * Whose ports may not be opened: a claimant gets all that it lacks, or nothing of it. Those of the namespace with the fewest rules come first; within it those that lack
- * least, then by name. A rule counts for every namespace that claims it, and costs nothing when it is open already. What is open stays with whoever claims it.
- * `free`: rules that the firewall takes still, besides those that are `open`.
- */
+/** Claimants whose ports may not be opened: a claimant gets all that it lacks, or nothing. The namespace with the fewest rules comes first; within it the claimants that lack
+ *  least, then by name. A rule counts for every namespace that claims it, and costs nothing when it is open already. What is open stays with its claimants. `free`: how many
+ *  rules the firewall still accepts besides those that are `open`. */
 export function beyondShare(asked: Asked, open: ReadonlySet<string>, free: number): ReadonlyMap<ActorId, BeyondShare> {
   const there = new Set(open);
   const lacks = (claimant: ActorId): readonly string[] => (asked[claimant]?.ports ?? []).filter((port) => !there.has(port));
@@ -44,12 +42,12 @@ export function beyondShare(asked: Asked, open: ReadonlySet<string>, free: numbe
   return beyond;
 }
 
-/** After it has got what it lacks. */
+/** `has` and `free` are the counts after the claimant got what it lacks. */
 const isWithinShare = (has: number, free: number): boolean => free >= LAST_RULES || (free >= 0 && has - 1 <= free);
 
 interface Namespace {
   readonly name: string;
-  /** Those of its ports that are open. */
+  /** Its ports that are open. */
   readonly rules: Set<string>;
   /** Its claimants that lack something. */
   readonly waiting: ActorId[];
@@ -69,7 +67,7 @@ function namespacesIn(asked: Asked, open: ReadonlySet<string>): readonly Namespa
   });
 }
 
-/** The namespace with the fewest rules of those that lack something; null when none does. */
+/** The namespace with the fewest rules among those that lack something; null when none does. */
 function poorest(namespaces: readonly Namespace[]): Namespace | null {
   let found: Namespace | null = null;
   for (const each of namespaces) {
@@ -79,8 +77,8 @@ function poorest(namespaces: readonly Namespace[]): Namespace | null {
   return found;
 }
 
-/** What is claimed once everybody keeps to what is for his namespace, as the firewall was found, and why the others are refused. What was added before and is missing
- *  now is put back for whoever has it. */
+/** The claims limited to the share of each namespace, as the firewall was found, and why the others are refused. What was added before and is missing now is put back for its
+ *  claimants. */
 export function withinShares({ id, claims, refused = [], found, owned, lost }: FirewallContext): {
   readonly claims: FirewallContext['claims'];
   readonly refusals: ReadonlyMap<ActorId, string>;
@@ -96,7 +94,7 @@ export function withinShares({ id, claims, refused = [], found, owned, lost }: F
   return { claims: kept, refusals: new Map([...beyond].map(([claimant, share]) => [claimant, shareText(id, claimant, share)])) };
 }
 
-/** Those who were refused what they may have by now. */
+/** Claimants that were refused ports which they may have now. */
 export function freedFor({ claims }: FirewallContext, freeRules: number): readonly ActorId[] {
   const { ports: open } = unionOf(Object.values(claims));
   const asked = mapped(claims, ({ ports, beyond = [] }) => ({ ports: [...ports, ...beyond] }));
@@ -107,7 +105,7 @@ export function freedFor({ claims }: FirewallContext, freeRules: number): readon
 const mapped = <T>(claims: FirewallContext['claims'], change: (held: Held, claimant: ActorId) => T): Readonly<Record<ActorId, T>> =>
   Object.fromEntries(Object.entries(claims).map(([claimant, held]) => [claimant, change(held, claimant)]));
 
-/** For people: why nothing is opened, and what to do. */
+/** For users: why nothing is opened, and what to do. */
 function shareText(firewall: ActorId, claimant: ActorId, { ports, has, free }: BeyondShare): string {
   const { name } = firewallOf(firewall);
   const rules = `namespace ${namespaceOf(claimant)} has ${has} rules of it and needs ${ports.length} more, and ${free} are free`;

@@ -1,19 +1,19 @@
 import { MIGRATE_ANNOTATION } from '../vip/virtualip.ts';
 import { STATES } from './phase.ts';
 
-/** Who may write IPs and VirtualIPs, and how: what the admission webhook answers. deploy/vip-admission-policies.yaml says the same in CEL, and the API
- *  server hands these texts to users, whose scripts know them: they are those of the allocator that this one takes the place of. */
+/** Who may write IPs and VirtualIPs, and how: the verdicts of the admission webhook. deploy/vip-admission-policies.yaml contains the same rules in CEL. The API server returns
+ *  these texts to users, whose scripts rely on them: they are those of the allocator that this one replaces. */
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE';
 
-/** What the API server asks about. */
+/** The request under admission. */
 export interface AdmissionFacts {
   readonly operation: AdmissionOperation;
-  /** Who asks, as the API server names it, e.g. `system:serviceaccount:routedip-operator:routedip-operator`. */
+  /** The requesting user as named by the API server, e.g. `system:serviceaccount:routedip-operator:routedip-operator`. */
   readonly user: string;
-  /** As it would be stored; null for a deletion. */
+  /** The object to be stored; null for a deletion. */
   readonly object: unknown;
-  /** As it is stored; null for a creation. */
+  /** The stored object; null for a creation. */
   readonly oldObject: unknown;
 }
 
@@ -24,12 +24,12 @@ const denied = (message: string): Verdict => ({ kind: 'denied', message });
 
 const VERBS: Readonly<Record<AdmissionOperation, string>> = { CREATE: 'create', UPDATE: 'update', DELETE: 'delete' };
 
-/** Allowed to `operator` alone: an IP is a reservation, and whoever deletes one has its address given to somebody else. */
+/** Allowed only for `operator`: an IP is a reservation, and deleting it lets another owner get its address. */
 export const admitIP = ({ operation, user }: AdmissionFacts, operator: string): Verdict =>
   user === operator ? ALLOWED : denied(`user ${user} cannot ${VERBS[operation]} ip objects, only ${operator} is allowed`);
 
-/** None is created any more; of those that are there, each rule in its order: the address stays; a migration is not stopped once it changed something; only
- *  one that is Valid begins it; its Service stays. */
+/** None is created any more. For existing ones, in this order: the address is immutable; a migration cannot be stopped once it has changed something; only a Valid one may
+ *  start it; its Service is fixed from then on. */
 export const admitVirtualIP = ({ operation, object, oldObject }: AdmissionFacts): Verdict => {
   switch (operation) {
     case 'CREATE':
@@ -46,7 +46,7 @@ const update = (object: unknown, old: unknown): Verdict => {
   const begun = isMarked(old);
   const marked = isMarked(object);
   if (textAt(object, 'spec', 'ip') !== textAt(old, 'spec', 'ip')) return denied('.spec.ip is immutable');
-  // Preparing has touched nothing, and a VirtualIP whose Service has an address already would wait there for ever.
+  // Preparing has changed nothing, and a VirtualIP whose Service already has an address would wait there forever.
   if (begun && !marked && state !== STATES.preparing) return denied('VirtualIP migration can not be stopped');
   if (!begun && marked && state !== STATES.valid) return denied('not valid VirtualIP can not be migrated');
   if (begun && textAt(object, 'spec', 'service') !== textAt(old, 'spec', 'service')) {
@@ -60,7 +60,7 @@ const at = (value: unknown, field: string): unknown =>
     ? (value as Readonly<Record<string, unknown>>)[field]
     : undefined;
 
-/** Empty where there is no text: an absent field and an empty one are the same to the API. */
+/** Empty where there is no string: an absent field and an empty one are the same to the API. */
 const textAt = (object: unknown, part: string, field: string): string => {
   const value = at(at(object, part), field);
   return typeof value === 'string' ? value : '';

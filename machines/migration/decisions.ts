@@ -5,22 +5,22 @@ import { cloneName, type Surroundings, type VirtualIP } from '../vip/virtualip.t
 import type * as jobs from './jobs.ts';
 import { isMigrating, type Stage, stageOf } from './phase.ts';
 
-/** Why a migration does not begin. */
+/** Why a migration does not start. */
 export type Blocked = { readonly kind: 'loadBalancer' } | { readonly kind: 'rival'; readonly name: string };
 
 export interface VirtualIPContext {
   readonly id: ActorId;
-  /** Null before the object was seen. */
+  /** Null before the object was observed. */
   readonly ref: ObjectRef | null;
   /** `spec.service` and `spec.ip`. */
   readonly wanted: { readonly service: string; readonly ip: string };
   readonly asked: boolean;
-  /** On its way, or gone. */
+  /** Being deleted, or gone. */
   readonly deleting: boolean;
   readonly stage: Stage;
   /** Empty before one is reserved. */
   readonly address: string;
-  /** The Service that is exposed: the one that is migrated, whatever the spec says by then. Empty before the first. */
+  /** The exposed Service: the one that is migrated, whatever the spec names by then. Empty before the first. */
   readonly service: string;
   readonly clone: string;
   readonly gsm: string;
@@ -28,9 +28,9 @@ export interface VirtualIPContext {
   readonly around: Surroundings;
   readonly blocked: Blocked | null;
   readonly failure: JobFailure | null;
-  /** Failures in a row of the stage. */
+  /** Consecutive failures of the stage. */
   readonly attempts: number;
-  /** What is left of it is being removed. */
+  /** What it leaves behind is being removed. */
   readonly releasing: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface VirtualIPInput {
   readonly id: ActorId;
 }
 
-/** The VirtualIP and what bears on it, as they are now; null when it is gone. */
+/** The current VirtualIP and the cluster state relevant to it; null when it is gone. */
 export interface VirtualIPObserved {
   readonly type: 'VIRTUAL_IP_OBSERVED';
   readonly vip: VirtualIP | null;
@@ -65,12 +65,12 @@ export type AnyVirtualIPEvent =
       readonly at: number;
     };
 
-/** Figures that an operator may set. */
+/** Settings of the operator. */
 export interface VirtualIPSettings {
   readonly backoff: BackoffTables;
 }
 
-/** How often it is looked whether what blocks a migration is gone, ms: the resync of the allocator that VirtualIPs come from. */
+/** Interval between checks whether a blocked migration may continue, ms: the resync period of the allocator that created VirtualIPs. */
 export const RECHECK_MS = 60_000;
 
 export const NOTHING_AROUND: Surroundings = { service: null, clone: 'missing', owner: null, group: null, rival: null };
@@ -99,13 +99,13 @@ const next = (context: VirtualIPContext): Next => ({ context, effects: [] });
 
 // ---------------------------------------------------------------- claims about the VirtualIP
 
-/** It was gone before it was ever seen. */
+/** It was gone before it was ever observed. */
 export const isUnknown = ({ ref }: VirtualIPContext, event: AnyVirtualIPEvent): boolean =>
   ref === null && event.type === 'VIRTUAL_IP_OBSERVED' && event.vip === null;
 
 export const isDeleting = ({ deleting }: VirtualIPContext): boolean => deleting;
 
-/** It is on its way, and what it leaves was not begun to be removed. */
+/** It is being deleted, and the removal of what it leaves has not started. */
 export const mustRelease = ({ deleting, releasing }: VirtualIPContext): boolean => deleting && !releasing;
 
 export const isIn =
@@ -113,23 +113,23 @@ export const isIn =
   ({ stage }: VirtualIPContext): boolean =>
     stages.includes(stage);
 
-/** Its user wants it migrated. */
+/** A user requested its migration. */
 export const isAsked = ({ asked }: VirtualIPContext): boolean => asked;
 
-/** The spec names another Service than the one that is exposed. */
+/** The spec names a Service other than the exposed one. */
 export const exposesOther = ({ wanted, service }: VirtualIPContext): boolean => wanted.service !== service;
 
-/** The copy is not like the Service, or not there. */
+/** The copy differs from the Service, or is missing. */
 export const isDrifted = ({ around }: VirtualIPContext): boolean => around.clone !== 'current';
 
-/** Of one that is migrated: a request that created the copy took effect after it had been removed. */
+/** For a migrated VirtualIP: a request that created the copy took effect after the copy had been removed. */
 export const hasCopy = ({ around }: VirtualIPContext): boolean => around.clone !== 'missing';
 
-/** Something is told that was not so before, and that may make a difference to what failed or is blocked. */
+/** The observation contains a change that may matter for what failed or is blocked. */
 export const seesChange = (context: VirtualIPContext, event: AnyVirtualIPEvent): boolean =>
   event.type === 'VIRTUAL_IP_OBSERVED' && relevant(noted(context, event)) !== relevant(context);
 
-/** All that is told is known already. */
+/** The observation contains nothing new. */
 export const isKnown = (context: VirtualIPContext, event: VirtualIPObserved): boolean =>
   context.ref !== null && JSON.stringify(noted(context, event)) === JSON.stringify(context);
 
@@ -144,7 +144,7 @@ export const isWithdrawn = (_: VirtualIPContext, event: AnyVirtualIPEvent): bool
 
 // ---------------------------------------------------------------- decisions
 
-/** The first look at it: where it stands follows from what it says of itself, and from the cluster. */
+/** The first observation: the stage follows from its status and from the cluster. */
 export function begin(context: VirtualIPContext, event: AnyVirtualIPEvent): Next {
   if (event.type !== 'VIRTUAL_IP_OBSERVED') return next(context);
   const { vip, around } = event;
@@ -163,12 +163,12 @@ export function begin(context: VirtualIPContext, event: AnyVirtualIPEvent): Next
   return next(noted(begun, event));
 }
 
-/** Takes over what is told. The stage is moved by jobs alone: they look at what the server has. */
+/** Takes over the observation. Only jobs move the stage: they read from the API server. */
 export const note = (context: VirtualIPContext, event: AnyVirtualIPEvent): Next =>
   next(event.type === 'VIRTUAL_IP_OBSERVED' ? noted(context, event) : context);
 
 function noted(context: VirtualIPContext, { vip, around }: VirtualIPObserved): VirtualIPContext {
-  // Another one of that name comes after what this one leaves is gone.
+  // Another VirtualIP of that name is handled once everything of this one is removed.
   if (vip === null || vip.ref.uid !== context.ref?.uid) return { ...context, deleting: true };
   return {
     ...context,
@@ -177,12 +177,12 @@ function noted(context: VirtualIPContext, { vip, around }: VirtualIPObserved): V
     deleting: vip.deleting,
     releasing: context.releasing && vip.deleting,
     around,
-    // It is there after all.
+    // It exists after all.
     failure: context.failure?.objectNotFound ? null : context.failure,
   };
 }
 
-/** On to a stage: what failed or was blocked before does not count any more. */
+/** Moves to a stage: earlier failures and blocks no longer count. */
 const at = (context: VirtualIPContext, stage: Stage): VirtualIPContext => ({
   ...context,
   stage,
@@ -199,23 +199,23 @@ export function noteReserved(context: VirtualIPContext, event: AnyVirtualIPEvent
 
 export const expose = (context: VirtualIPContext): Next => next(at(context, 'exposing'));
 
-/** The copy stands, and is like the Service: what is told later may be of before. */
+/** The copy exists and matches the Service: a later observation may show an older state. */
 export function noteExposed(context: VirtualIPContext, event: AnyVirtualIPEvent): Next {
   if (event.type !== 'xstate.done.actor.expose') return next(context);
   const { service, clone, begun } = event.output;
-  // Of a migration that has begun the claim tells how it goes on, whatever the spec says by now.
+  // If the migration has begun, the claim decides how it continues, whatever the spec names now.
   const stage = begun ? 'preparing' : context.stage === 'exposing' ? 'valid' : context.stage;
   return next({ ...context, stage, service, clone, around: { ...context.around, clone: 'current' }, failure: null, attempts: 0 });
 }
 
-/** It comes to rest: nothing is tried any more. */
+/** It is at rest: nothing is retried. */
 export const rest = (context: VirtualIPContext): Next => next({ ...context, failure: null, attempts: 0 });
 
 export const prepare = (context: VirtualIPContext): Next => next(at(context, 'preparing'));
-/** Nothing has begun, and the annotation is off: that may be told later than the claim saw it. */
+/** Nothing has started, and the annotation is removed: an observation of that may come later than the claim's. */
 export const withdraw = (context: VirtualIPContext): Next => next({ ...at(context, 'valid'), asked: false });
 
-/** The number of failures is kept: being blocked is no progress. */
+/** The number of failures is kept: being blocked is not progress. */
 export function block(context: VirtualIPContext, event: AnyVirtualIPEvent): Next {
   const claim = claimOf(event);
   const isBlocked = claim?.kind === 'loadBalancer' || claim?.kind === 'rival';
@@ -227,32 +227,32 @@ export const cleanUp = (context: VirtualIPContext): Next => next(at(context, 'cl
 export const convert = (context: VirtualIPContext): Next => next(at(context, 'converting'));
 export const assign = (context: VirtualIPContext): Next => next(at(context, 'assigning'));
 
-/** Only here is a VirtualIP said to be migrated. The copy is gone: what is told later may be of before. */
+/** Only here does a VirtualIP become migrated. The copy is gone: a later observation may show an older state. */
 export const finish = (context: VirtualIPContext): Next => {
   const around: Surroundings = { ...context.around, clone: 'missing' };
   return next({ ...at(context, 'migrated'), gsm: '', keepalivedGroup: '', clone: '', around });
 };
 
-/** Begins, or tries again, to remove what it leaves. */
+/** Starts, or retries, to remove what it leaves behind. */
 export const beginRelease = (context: VirtualIPContext): Next =>
   next({ ...context, releasing: true, failure: null, attempts: context.releasing ? context.attempts : 0 });
 
-/** A job failed. The stage stays, and is tried again; but a copy that cannot be kept like its Service does not count as exposing it. */
+/** A job failed. The stage stays and is retried; but a Service whose copy cannot be kept in sync does not count as exposed. */
 export function fail(context: VirtualIPContext, event: AnyVirtualIPEvent): Next {
   if (!('error' in event)) return next(context);
   const stage = context.stage === 'valid' && event.type === 'xstate.error.actor.expose' ? 'exposing' : context.stage;
   return next({ ...context, stage, blocked: null, failure: event.error, attempts: context.attempts + 1 });
 }
 
-/** How long it is until the next try, ms. */
+/** Time until the next try, ms. */
 export const coolOffMs =
   ({ backoff }: VirtualIPSettings) =>
   ({ failure, attempts }: VirtualIPContext): number =>
     failure ? backoffMs(backoff, failure, attempts) : 0;
 
-// ---------------------------------------------------------------- what jobs are told
+// ---------------------------------------------------------------- inputs of jobs
 
-/** Jobs are asked for only once the object was seen. */
+/** Jobs are requested only once the object was observed. */
 const refOf = ({ id, ref }: VirtualIPContext): ObjectRef => {
   const [, namespace = '', name = ''] = id.split('/');
   return ref ?? { kind: 'VirtualIP', namespace, name, uid: '' };
@@ -263,7 +263,7 @@ export const reserveInput = (context: VirtualIPContext): jobs.ReserveVirtualIPIn
   requested: context.wanted.ip,
 });
 
-/** While it is being migrated the Service that was exposed counts, whatever the spec says. */
+/** During its migration the exposed Service counts, whatever the spec names. */
 export const exposeInput = (context: VirtualIPContext): jobs.ExposeServiceInput => ({
   vip: refOf(context),
   service: isMigrating(context.stage) ? context.service : context.wanted.service,
@@ -287,7 +287,7 @@ export const removeInput = (context: VirtualIPContext): jobs.RemoveCloneInput =>
   clone: context.clone || cloneName(refOf(context)),
 });
 
-/** Stages in which the VirtualIP does not hold the IP any more. */
+/** Stages in which the VirtualIP no longer holds the IP. */
 const HANDED_OVER: ReadonlySet<Stage> = new Set(['converting', 'assigning', 'migrated']);
 
 export const releaseInput = (context: VirtualIPContext): jobs.ReleaseVirtualIPInput => ({

@@ -2,15 +2,15 @@ import { parseAddress } from '../model/address.ts';
 import type { Address } from '../model/types.ts';
 import { addressOf, contains, gives, located, overlap, type ParsedGroup, parseGroup, usable } from '../vip/ip-group.ts';
 
-/** GroupSegmentMappings: where VirtualIPs took their addresses from, and what becomes IPGroups. */
+/** GroupSegmentMappings: the source of the addresses of VirtualIPs, converted to IPGroups. */
 
-/** A GroupSegmentMapping or an IPGroup, as far as addresses go. */
+/** The address fields of a GroupSegmentMapping or an IPGroup. */
 export interface SegmentObject {
   readonly name: string;
   readonly spec: unknown;
 }
 
-/** An IPGroup as `kubectl apply` takes it. */
+/** An IPGroup manifest for `kubectl apply`. */
 export interface IPGroupManifest {
   readonly apiVersion: 'paas.org/v1';
   readonly kind: 'IPGroup';
@@ -21,12 +21,12 @@ export interface IPGroupManifest {
 export interface MigratedMappings {
   /** By name. */
   readonly groups: readonly IPGroupManifest[];
-  /** One for people each: what could not be made into a group, and what will not work as one. */
+  /** Messages for users: mappings that could not be converted, and groups that will not work. */
   readonly problems: readonly string[];
 }
 
-/** The IPGroups that take the place of the mappings: of the same names, with their segments and excluded addresses. What the server adds to an object, and the
- *  KeepalivedGroup, is left out. One that is no valid group is left out, and said. */
+/** The IPGroups that replace the mappings, with the same names, segments and excluded addresses. Fields added by the server, and the KeepalivedGroup, are left out. Invalid
+ *  groups are left out and reported. */
 export function ipGroupsOf(mappings: readonly SegmentObject[]): MigratedMappings {
   const parsed = byName(mappings).map(({ name, spec }) => ({ spec: specOf(spec), group: parseGroup(name, withExclusions(spec)) }));
   const valid = parsed.flatMap(({ spec, group }) => (group.kind === 'Valid' ? [{ spec, group }] : []));
@@ -40,7 +40,7 @@ export function ipGroupsOf(mappings: readonly SegmentObject[]): MigratedMappings
   };
 }
 
-/** The first version of the kind did not ask for a list of exclusions. */
+/** The first version of the kind did not require a list of exclusions. */
 const withExclusions = (spec: unknown): unknown =>
   typeof spec === 'object' && spec !== null && !('excludedIPs' in spec) ? { ...spec, excludedIPs: [] } : spec;
 
@@ -49,17 +49,17 @@ const specOf = (spec: unknown): IPGroupManifest['spec'] => {
   return { segment, excludedIPs };
 };
 
-/** The first group by name whose segment has the address, excluded or not; null for none. One that is not valid has none. */
+/** The first group by name whose segment contains the address, excluded or not; null for none. Invalid groups contain none. */
 export const groupContaining = (groups: readonly SegmentObject[], address: Address): string | null =>
   validOf(groups).find((group) => contains(group, located(address)))?.name ?? null;
 
-/** An address to be tried, and where it is from. */
+/** An address to try, and its source. */
 export interface Candidate {
   readonly address: Address;
   readonly gsm: string;
 }
 
-/** Addresses for a VirtualIP, lowest first, mappings by name; all but those that are taken by now. Endless segments are fine: ask only for what is tried. */
+/** Addresses for a VirtualIP, lowest first, mappings by name; without those already taken. Huge segments are fine: the generator is lazy. */
 export function* freeAddresses(mappings: readonly SegmentObject[], taken: ReadonlySet<Address>): Generator<Candidate> {
   for (const group of validOf(mappings)) {
     for (const { first, last } of usable(group)) {
@@ -71,10 +71,10 @@ export function* freeAddresses(mappings: readonly SegmentObject[], taken: Readon
   }
 }
 
-/** The address that is asked for is somebody else's, or excluded. */
+/** The requested address is taken by another owner, or excluded. */
 export const UNAVAILABLE = 'failed to allocate specific ip: the requested ip is not available';
 
-/** Where the address that is asked for comes from, or why it cannot be had, in the words of the allocator of before. */
+/** The source of the requested address, or why it is unavailable, in the words of the previous allocator. */
 export function requestedAddress(
   mappings: readonly SegmentObject[],
   taken: ReadonlySet<Address>,
@@ -89,7 +89,7 @@ export function requestedAddress(
   return { address, gsm: group.name };
 }
 
-/** Whose addresses a mapping has; empty when it does not say. */
+/** The KeepalivedGroup of a mapping; empty when it names none. */
 export const keepalivedGroupOf = (mappings: readonly SegmentObject[], name: string): string => {
   const spec = mappings.find((mapping) => mapping.name === name)?.spec as { readonly keepalivedGroup?: unknown } | undefined;
   return typeof spec?.keepalivedGroup === 'string' ? spec.keepalivedGroup : '';

@@ -1,24 +1,24 @@
 import type { ObjectRef } from '../model/types.ts';
 
-/** The durable jobs of VirtualIPs. Each may be repeated: it looks at what stands before it writes, and what is done already is not done again. */
+/** The durable jobs of VirtualIPs. Each may be repeated: it reads the current state before it writes, and skips what is already done. */
 export interface MigrationJobs {
-  /** The VirtualIP holds an IP of its own: the one that it had, the one that it asks for, or the lowest that is free. */
+  /** The VirtualIP holds its own IP: the one that it had, the requested one, or the lowest free one. */
   readonly reserveVirtualIP: { readonly input: ReserveVirtualIPInput; readonly output: ReservedVirtualIP };
-  /** The VirtualIP's copy of the Service stands, and is like the Service. */
+  /** The VirtualIP's copy of the Service exists and matches the Service. */
   readonly exposeService: { readonly input: ExposeServiceInput; readonly output: ExposedService };
-  /** No other VirtualIP is migrated to the Service. From then on the migration cannot be stopped, and the status says so before this answers. */
+  /** No other VirtualIP is migrated to the Service. From then on the migration cannot be stopped, and the status shows that before this completes. */
   readonly claimService: { readonly input: MigratedInput; readonly output: ClaimedService };
-  /** The IP is the Service's. */
+  /** The IP belongs to the Service. */
   readonly reassociateIP: { readonly input: MigratedInput; readonly output: ReassociatedIP };
-  /** The VirtualIP does not hold the IP any more. */
+  /** The VirtualIP no longer holds the IP. */
   readonly handOverIP: { readonly input: MigratedInput; readonly output: Done };
-  /** The Service is of type LoadBalancer, and asks for the address and no other. */
+  /** The Service is of type LoadBalancer, and requests exactly this address. */
   readonly convertService: { readonly input: MigratedInput; readonly output: Done };
-  /** The Service has the address as its ingress, and asks for it only if the VirtualIP did. */
+  /** The Service has the address as its ingress, and requests it only if the VirtualIP did. */
   readonly assignIngress: { readonly input: AssignIngressInput; readonly output: Done };
-  /** The copy is gone. Before the VirtualIP is migrated nothing is removed while the Service does not have its ingress. */
+  /** The copy is gone. Before the VirtualIP is migrated nothing is removed while the Service lacks its ingress. */
   readonly removeClone: { readonly input: RemoveCloneInput; readonly output: Done };
-  /** What a VirtualIP that is deleted leaves is gone: its copy, its IP unless that is the Service's, and our finalizers. */
+  /** Everything that a deleted VirtualIP leaves is gone: its copy, its IP unless it belongs to the Service, and our finalizers. */
   readonly releaseVirtualIP: { readonly input: ReleaseVirtualIPInput; readonly output: ReleasedVirtualIP };
 }
 
@@ -28,13 +28,13 @@ export type MigrationJobOutput<N extends MigrationJobName> = MigrationJobs[N]['o
 
 export interface ReserveVirtualIPInput {
   readonly vip: ObjectRef;
-  /** As it stands; empty for any. */
+  /** The raw value; empty for any. */
   readonly requested: string;
 }
 
 export interface ReservedVirtualIP {
   readonly address: string;
-  /** Empty when the mapping is not there any more. */
+  /** Empty when the mapping no longer exists. */
   readonly gsm: string;
   readonly keepalivedGroup: string;
 }
@@ -64,7 +64,7 @@ export type ClaimedService =
   /** The Service is of type LoadBalancer, or has an ingress. */
   | { readonly kind: 'loadBalancer' }
   | { readonly kind: 'rival'; readonly name: string }
-  /** The annotation was taken off before the claim. */
+  /** The annotation was removed before the claim. */
   | { readonly kind: 'withdrawn' };
 
 export interface ReassociatedIP {
@@ -74,7 +74,7 @@ export interface ReassociatedIP {
 export type Done = Readonly<Record<string, never>>;
 
 export interface AssignIngressInput extends MigratedInput {
-  /** The VirtualIP asked for the address: the Service goes on asking for it. */
+  /** The VirtualIP requested the address: the Service keeps requesting it. */
   readonly pinned: boolean;
 }
 
@@ -87,9 +87,9 @@ export interface ReleaseVirtualIPInput {
   /** Empty when it never exposed one. */
   readonly service: string;
   readonly clone: string;
-  /** Its address; null once it has been migrated, since then that is none of its concern, and where none is known: one may have been reserved for it all the same. */
+  /** Its address; null after its migration, when the address is no longer its concern, and where unknown: one may have been reserved for it nevertheless. */
   readonly address: string | null;
-  /** The VirtualIP holds the IP: counts when it cannot be looked at any more. */
+  /** The VirtualIP holds the IP: used when the VirtualIP can no longer be read. */
   readonly held: boolean;
 }
 

@@ -4,8 +4,8 @@ import type { Decision } from '../events.ts';
 import type { AnyVirtualIPEvent, VirtualIPContext, VirtualIPInput, VirtualIPSettings } from './decisions.ts';
 import * as vip from './decisions.ts';
 
-/** One VirtualIP: keeps its copy of the Service like the Service, and hands its address over to the Service when its user asks for that. One job at a
- *  time; one that runs is waited for, also when the VirtualIP is deleted meanwhile. The copy goes last: it serves until the Service does. */
+/** One VirtualIP: keeps its copy of the Service in sync, and hands its address over to the Service on request. One job at a time; a running job is awaited, even when the
+ *  VirtualIP is deleted meanwhile. The copy goes last: it serves until the Service does. */
 export const virtualIPMachine = (settings: VirtualIPSettings) => {
   const base = setup({
     types: {} as { context: VirtualIPContext; events: AnyVirtualIPEvent; input: VirtualIPInput },
@@ -25,7 +25,7 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
   const decide = (decision: (context: VirtualIPContext, event: AnyVirtualIPEvent) => Decision<VirtualIPContext>) =>
     base.enqueueActions(({ context, event, enqueue }) => enqueue.assign(decision(context, event).context));
   const asks = asking<VirtualIPContext, AnyVirtualIPEvent>();
-  /** A state that runs one job, waits after it has failed, and begins it anew when it resumes. */
+  /** A state that runs one job, waits after a failure, and starts the job again on RESUME. */
   const job = <const State extends string, const Src extends string, const Id extends string, Input, const Done>(
     state: State,
     src: Src,

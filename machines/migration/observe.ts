@@ -4,21 +4,21 @@ import { cloneName, MIGRATING_ANNOTATION, type ServiceObject, type Surroundings,
 import { groupContaining, type SegmentObject } from './group-segment-mapping.ts';
 import { driftOf, isCloneOf } from './service-clone.ts';
 
-/** What is seen of the cluster around a VirtualIP. */
+/** The observed cluster state around a VirtualIP. */
 export interface SeenAround {
   /** The Service that its spec names. */
   readonly service: ServiceObject | null;
-  /** The Service of the name that `cloneOfVirtualIP` gives. */
+  /** The Service with the name given by `cloneOfVirtualIP`. */
   readonly clone: ServiceObject | null;
   /** The IP of its address. */
   readonly ip: ReservedIP | null;
   readonly groups: readonly SegmentObject[];
 }
 
-/** The name of its copy: as its status says, else as it is to be called. */
+/** The name of its copy: from its status, else the default name. */
 export const cloneOfVirtualIP = ({ ref, status }: VirtualIP): string => status.clonedService || cloneName(ref);
 
-/** What a VirtualIP is told of the cluster. */
+/** The cluster state passed to a VirtualIP. */
 export function surroundingsOf(vip: VirtualIP, { service, clone, ip, groups }: SeenAround): Surroundings {
   const address = parseAddress(vip.status.ip);
   const marked = service?.annotations[MIGRATING_ANNOTATION] ?? null;
@@ -35,13 +35,13 @@ export function surroundingsOf(vip: VirtualIP, { service, clone, ip, groups }: S
   };
 }
 
-/** A copy of what is not there is like nothing: that it is to be made again tells its user why it cannot be. */
+/** A copy of a missing Service counts as drifted: the attempt to make it again shows the user why that is impossible. */
 function cloneState(vip: VirtualIP, service: ServiceObject | null, clone: ServiceObject | null): Surroundings['clone'] {
   if (clone === null || !isCloneOf(clone, vip.ref)) return 'missing';
   return service === null || isLeftClaimed(vip, service) || driftOf(service, clone).length > 0 ? 'drifted' : 'current';
 }
 
-/** The Service bears the claim of a migration that was never begun and is asked for no more: a write that was on its way came late. Whoever makes the copy current takes it off. */
+/** The Service has the claim of a migration that never began and is no longer requested: a delayed write arrived. The job that makes the copy current removes it. */
 const isLeftClaimed = ({ ref, asked, status }: VirtualIP, { annotations }: ServiceObject): boolean =>
   annotations[MIGRATING_ANNOTATION] === ref.name && !asked && !status.state.startsWith('Migrating: ');
 

@@ -3,9 +3,9 @@ import type { ReservedIP, VipService } from '../vip/objects.ts';
 import type { VirtualIP } from '../vip/virtualip.ts';
 import { isOver } from './phase.ts';
 
-/** The IP is the Service's by now, or is to be, and the VirtualIP that it comes from is not migrated yet: whatever the Service is like meanwhile, nobody frees it.
- *  @param marked the VirtualIP that the Service names as the one that is migrated to it
- *  @param vips all that there are; null when they may not be looked at: then the Service is believed */
+/** The IP belongs or will belong to the Service, and its VirtualIP is not migrated yet: whatever the Service looks like meanwhile, the IP is not freed.
+ *  @param marked the VirtualIP that the Service names as being migrated to it
+ *  @param vips all VirtualIPs; null when they cannot be read: then the Service is believed */
 export function isPromised(ip: ReservedIP, marked: string | null, vips: readonly VirtualIP[] | null): boolean {
   const { owner } = ip;
   if (owner === null) return false;
@@ -18,12 +18,12 @@ export function isPromised(ip: ReservedIP, marked: string | null, vips: readonly
   });
 }
 
-/** The address may be what the VirtualIP serves by: one that does not know its own yet may have been given any. */
+/** The VirtualIP may serve with this address: one that does not know its own yet may have been given any. */
 export const mayNeed = ({ status }: VirtualIP, { address }: ReservedIP): boolean => status.ip === '' || parseAddress(status.ip) === address;
 
-/** A VirtualIP that is there is being migrated to the Service, or the Service lists an address that is seen as that VirtualIP's still: what is to come of it is not
- *  known yet, and it is given no other address meanwhile. `ipOf` is the IP of an address, as far as it is seen.
- *  @param vips all that there are; null when they are not seen: then the Service is believed */
+/** An existing VirtualIP is being migrated to the Service, or the Service lists an address that still appears as that VirtualIP's: the outcome is not known yet, and the
+ *  Service gets no other address meanwhile. `ipOf` is the observed IP of an address.
+ *  @param vips all VirtualIPs; null when they are not observed: then the Service is believed */
 export function isReceiving(
   { ref, migrating, ingress }: VipService,
   vips: readonly VirtualIP[] | null,

@@ -1,7 +1,7 @@
 import { CLONE_FINALIZER, IP_FINALIZER, type Surroundings, type VirtualIP } from '../vip/virtualip.ts';
 import type { MigrationJobName } from './jobs.ts';
 
-/** How far a VirtualIP has come. What is wrong with it is not said here, so that no error can be mistaken for a step. */
+/** Progress of a VirtualIP. Errors are kept elsewhere, so that none can be mistaken for a step. */
 export type Stage =
   | 'reserving'
   | 'exposing'
@@ -13,7 +13,7 @@ export type Stage =
   | 'assigning'
   | 'migrated';
 
-/** `status.state` as the allocator said it that VirtualIPs come from: scripts wait for these. */
+/** `status.state` in the words of the allocator that created VirtualIPs: scripts wait for these. */
 export const STATES: Readonly<Record<Stage, string>> = {
   reserving: 'Creating IP object',
   exposing: 'Exposing service',
@@ -38,14 +38,14 @@ const STAGE_OF_JOB: Readonly<Partial<Record<MigrationJobName, Stage>>> = {
   removeClone: 'assigning',
 };
 
-/** What `status.state` is to say before the job does anything; null for a job that is of no migration. */
+/** The `status.state` to show before the job does anything; null for a job outside a migration. */
 export const stateOfJob = (job: MigrationJobName): string | null => {
   const stage = STAGE_OF_JOB[job];
   return stage === undefined ? null : STATES[stage];
 };
 
-/** `state` is of a stage that comes before what the VirtualIP shows: whoever has it goes by an old look, and is not to say so. Only from the first stage of a migration it
- *  goes back to serving. */
+/** `state` belongs to a stage before the one that the VirtualIP shows: it comes from an outdated observation and must not be written. Only the first stage of a migration may
+ *  go back to serving. */
 export const isOvertaken = (state: string, shown: VirtualIP): boolean => {
   if (state === STATES.migrated || isOver(shown)) return state !== STATES.migrated;
   const order = MIGRATING.map((stage) => STATES[stage]);
@@ -56,23 +56,23 @@ export const isOvertaken = (state: string, shown: VirtualIP): boolean => {
 /** A migration is under way. */
 export const isMigrating = (stage: Stage): boolean => MIGRATING.includes(stage);
 
-/** The stage of a VirtualIP that nothing is remembered of: what its status says, but where that may be wrong what the cluster shows. An error of the
- *  allocator before this one hid the stage, and had the next look take the migration for done: what is still held has not been migrated. */
+/** The stage of a VirtualIP without a record: from its status, or from the cluster where the status may be wrong. In the previous allocator an error hid the stage, and the
+ *  next observation took the migration as done: what is still held has not been migrated. */
 export function stageOf(vip: VirtualIP, around: Surroundings): Stage {
   const { status, asked } = vip;
   if (status.ip === '') return 'reserving';
   const migrating = MIGRATING.find((stage) => STATES[stage] === status.state);
-  // Also of one that is not asked for any more: the Service may bear its claim, which goes where it is looked for.
+  // Also when the migration is no longer requested: the Service may have its claim, which is removed in that stage.
   if (migrating !== undefined) return migrating;
   return status.state === STATES.migrated || asked ? stageOfAsked(vip, around) : stageOfServing(vip);
 }
 
-/** Of one whose status does not say how far the migration has come, or may say it wrongly. Every stage may be done again. */
+/** For a status that does not show how far the migration has come, or may show it wrongly. Every stage may be repeated. */
 function stageOfAsked(vip: VirtualIP, { owner }: Surroundings): Stage {
   const isMigrated = vip.status.state === STATES.migrated;
   if (isOver(vip)) return 'migrated';
   if (owner === 'Service') return 'reassociating';
-  // One in error is not migrated before it serves.
+  // A VirtualIP in error is not migrated before it serves.
   return isMigrated && vip.asked ? 'preparing' : stageOfServing(vip);
 }
 
@@ -81,7 +81,7 @@ function stageOfServing({ status, finalizers }: VirtualIP): Stage {
   return status.state === STATES.valid && finalizers.includes(CLONE_FINALIZER) ? 'valid' : 'exposing';
 }
 
-/** Nothing of it is left to be done: its address is the Service's, and none of its concern. */
+/** Nothing is left to do for it: its address belongs to the Service. */
 export const isOver = (vip: VirtualIP): boolean => vip.status.state === STATES.migrated && !holdsAnything(vip);
 
 const holdsAnything = ({ finalizers }: VirtualIP): boolean => finalizers.includes(IP_FINALIZER) || finalizers.includes(CLONE_FINALIZER);

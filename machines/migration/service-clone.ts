@@ -1,27 +1,27 @@
 import type { ObjectRef } from '../model/types.ts';
 import { MIGRATING_ANNOTATION, type ServiceObject } from '../vip/virtualip.ts';
 
-/** The copy of a Service that a VirtualIP is served by, and how it follows the Service. */
+/** The copy of a Service that serves a VirtualIP, and how it is kept in sync. */
 
-/** What of a copy follows the Service, all the time. Nothing else does. */
+/** The fields of a copy that always follow the Service. No others do. */
 const FOLLOWING = ['selector', 'sessionAffinity', 'sessionAffinityConfig', 'publishNotReadyAddresses'] as const;
-/** What is taken over once, when the copy is made: the server does not let all of it change. */
+/** Copied once, when the copy is created: the server does not allow all of them to change. */
 const INITIAL = ['ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy'] as const;
 
 export type Drift = 'labels' | 'annotations' | 'ports' | (typeof FOLLOWING)[number];
 
-/** A copy as it is to be created. It bears no finalizer: whoever put one on the Service would not take it off the copy. */
+/** A copy to be created. It has no finalizer: the controller that put one on the Service would not remove it from the copy. */
 export interface NewClone {
   readonly namespace: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The VirtualIP, which does not control it: the copy goes with it, at the latest. */
+  /** The VirtualIP, not as controller: the copy is deleted with it at the latest. */
   readonly owner: ObjectRef;
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** A Service of type ClusterIP like `service`, with the address among its external ones, and none of what the server gave to the original alone. */
+/** A Service of type ClusterIP like `service`, with the address in its externalIPs, and without the fields that the server assigned to the original. */
 export const cloneOf = (service: ServiceObject, vip: ObjectRef, name: string, address: string): NewClone => ({
   namespace: service.namespace,
   name,
@@ -37,19 +37,19 @@ export const cloneOf = (service: ServiceObject, vip: ObjectRef, name: string, ad
   },
 });
 
-/** Everything of the copy's spec that follows the Service, as it is to be; null for what is not to be there. */
+/** The wanted values of all synced fields of the copy's spec; null for fields that must be absent. */
 export const followed = ({ spec }: ServiceObject): Readonly<Record<string, unknown>> => ({
   ...Object.fromEntries(FOLLOWING.map((field) => [field, spec[field] ?? null])),
   ports: portsOf(spec),
 });
 
-/** Of the Service; without what is said of it alone. */
+/** The annotations of the Service, without those that apply to it alone. */
 export function annotationsOf({ annotations }: ServiceObject): Readonly<Record<string, string>> {
   const { [MIGRATING_ANNOTATION]: _, ...others } = annotations;
   return others;
 }
 
-/** What of the copy is not as the Service has it, in one order. */
+/** The fields of the copy that differ from the Service, in a fixed order. */
 export function driftOf(service: ServiceObject, clone: ServiceObject): readonly Drift[] {
   const differs = (one: unknown, other: unknown): boolean => canonical(one) !== canonical(other);
   const drifted: Drift[] = [];
@@ -59,11 +59,11 @@ export function driftOf(service: ServiceObject, clone: ServiceObject): readonly 
   return [...drifted, ...FOLLOWING.filter((field) => differs(service.spec[field], clone.spec[field]))];
 }
 
-/** A Service is a copy for the VirtualIP when it says so: one that somebody else made under that name is not touched. */
+/** A Service is a copy for the VirtualIP if its owners say so: a foreign Service of that name is not touched. */
 export const isCloneOf = ({ owners }: ServiceObject, { name }: { readonly name: string }): boolean =>
   owners.some((owner) => owner.kind === 'VirtualIP' && owner.name === name);
 
-/** The server allocates node ports; those of the original are taken. */
+/** Without node ports, which the server allocates: those of the original are taken. */
 function portsOf({ ports }: Readonly<Record<string, unknown>>): readonly unknown[] {
   const all: readonly unknown[] = Array.isArray(ports) ? ports : [];
   return all.map((port) => {
@@ -75,7 +75,7 @@ function portsOf({ ports }: Readonly<Record<string, unknown>>): readonly unknown
 const picked = (spec: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(fields.flatMap((field) => (spec[field] === undefined ? [] : [[field, spec[field]]])));
 
-/** The same text for values that mean the same, whatever the order of their members. */
+/** The same text for equal values, whatever the order of their members. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? '';

@@ -1,18 +1,18 @@
 import type { ActorId, Address, ObjectRef } from './types.ts';
 
-/** The grammar of actor ids, in one place: nothing else puts one together or takes one apart. */
+/** The grammar of actor ids. Ids are built and parsed only here. */
 
-/** First part of the ids of the actors that objects of a kind own. */
+/** First part of the actor ids, by the kind of the object that owns the actor. */
 const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };
 
-/** The actor that stands for an object: the pool of a FloatingIPPool, the pool of one of a RoutedIP, or a NodeDNSRecordSet's record set. */
+/** The actor that stands for an object: the pool of a FloatingIPPool, the single-address pool of a RoutedIP, or the record set of a NodeDNSRecordSet. */
 export const actorOf = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>): ActorId =>
   `${PARTS[kind]}/${namespace}/${name}`;
 
 /** The kind of the object that an actor stands for. */
 export const kindOf = (id: ActorId): string => Object.keys(PARTS).find((kind) => id.startsWith(`${PARTS[kind]}/`)) ?? '';
 
-/** That object, as the log names it. */
+/** The object that an actor stands for, as logged. */
 export const objectOf = (id: ActorId): string => {
   const [, namespace, name] = cellOf(id).split('/');
   return `${kindOf(id)} ${namespace}/${name}`;
@@ -46,7 +46,7 @@ export const virtualIPActor = ({ namespace, name }: { readonly namespace: string
 
 export const isVirtualIP = (actor: ActorId): boolean => actor.startsWith('vvip/');
 
-/** The actor of what is reserved for a VirtualIP that is gone. */
+/** The actor of the addresses reserved for a VirtualIP that is gone. */
 export const formerVirtualIPActor = ({ namespace, name }: { readonly namespace: string; readonly name: string }): ActorId =>
   `vip/VirtualIP/${namespace}/${name}`;
 
@@ -55,18 +55,18 @@ export const zoneActor = (provider: string, zone: string): ActorId => `zone/${pr
 
 export const isZone = (id: ActorId): boolean => id.startsWith('zone/');
 
-/** What `zoneActor` was given. */
+/** The arguments of `zoneActor`. */
 export function zoneOf(id: ActorId): { readonly provider: string; readonly zone: string } {
   const [, provider = '', ...zone] = id.split('/');
   return { provider, zone: zone.join('/') };
 }
 
-/** The actor of a firewall at a provider; a firewall's name may bear slashes, a provider's key none. */
+/** The actor of a firewall at a provider; a firewall's name may contain slashes, a provider's key may not. */
 export const firewallActor = (provider: string, name: string): ActorId => `firewall/${provider}/${name}`;
 
 export const isFirewall = (id: ActorId): boolean => id.startsWith('firewall/');
 
-/** What `firewallActor` was given. */
+/** The arguments of `firewallActor`. */
 export function firewallOf(id: ActorId): { readonly provider: string; readonly name: string } {
   const [, provider = '', ...name] = id.split('/');
   return { provider, name: name.join('/') };

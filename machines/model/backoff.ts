@@ -1,6 +1,6 @@
 import type { ErrorKind, JobFailure } from './types.ts';
 
-/** Waits between tries, ms; the last value repeats. The figures are FLIPOP's. */
+/** Waits between tries, ms; the last value repeats. The values are FLIPOP's. */
 export interface BackoffTables {
   readonly fast: readonly number[];
   readonly slow: readonly number[];
@@ -15,7 +15,7 @@ export const FLIPOP_BACKOFF: BackoffTables = {
   slow: [MINUTE, 5 * MINUTE, 10 * MINUTE],
 };
 
-/** Which table a failure is retried by: fast for what mends itself (a pending event, a limit, an outage, an occupied node), slow for what a person has to mend. */
+/** The back-off table for a failure: fast for what resolves itself (a pending event, a limit, an outage, an occupied node), slow for what a user has to fix. */
 export function tempoOf(kind: ErrorKind): keyof BackoffTables {
   switch (kind) {
     case 'InProgress':
@@ -32,22 +32,22 @@ export function tempoOf(kind: ErrorKind): keyof BackoffTables {
   }
 }
 
-/** A Job of a class has said that what it was asked for can never work: another spec, another template or other credentials end the wait. */
+/** A Job of a class reported that its request can never succeed: only another spec, another template or other credentials end the wait. */
 export const isUntilChanged = (failure: { readonly kind: ErrorKind; readonly reason?: JobFailure['reason'] } | null): boolean =>
   failure?.kind === 'Invalid' && (failure.reason === 'RoutedIPJobFailed' || failure.reason === 'FirewallJobFailed');
 
 export const UNTIL_CHANGED = 'tried again once the RoutedIP, its class or its credentials are changed, and each hour';
 
-/** Somebody is to give a right, which takes effect without a sign: to ask again costs one request to the own cluster. */
+/** A permission has to be granted, which takes effect without notice: a retry costs one request to the own cluster. */
 const FORBIDDEN_MS = 10 * SECOND;
 
-/** Somebody is to make the firewall: to ask for it costs one call. */
+/** A user has to create the firewall: a retry costs one call. */
 const NO_FIREWALL_MS = 30 * SECOND;
 
-/** The platform behind a Job may change without a sign: to ask again costs one Job. */
+/** The platform behind a Job may change without notice: a retry costs one Job. */
 const UNTIL_CHANGED_MS = 60 * MINUTE;
 
-/** How long to wait before try `attempt` + 1, ms. `attempt` counts the failures so far, from 1. A provider that asked for longer gets longer. */
+/** How long to wait before try `attempt` + 1, ms. `attempt` counts the failures so far, from 1. At least as long as the provider asked for. */
 export function backoffMs(
   tables: BackoffTables,
   failure: Pick<JobFailure, 'kind' | 'retryAfterMs'> & { readonly reason?: JobFailure['reason'] },
@@ -62,5 +62,5 @@ export function backoffMs(
 /** The wait before try `attempt` + 1, ms. */
 export const waitIn = (table: readonly number[], attempt: number): number => table[Math.min(attempt, table.length) - 1] ?? 0;
 
-/** What is left of a wait that ends at `until`, ms: never more than its whole time, even after the clock was set back. */
+/** The rest of a wait that ends at `until`, ms: never more than `wholeMs`, even after the clock was set back. */
 export const restMs = (until: number | null, at: number, wholeMs: number): number => Math.min(Math.max(0, (until ?? 0) - at), wholeMs);

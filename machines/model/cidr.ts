@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { refuse } from './parse.ts';
 
-/** The network of a text in its canonical form; a single address counts as a network of one. @throws InvalidSpec */
+/** The network in `text` in canonical form; a single address counts as a network of one. @throws InvalidSpec */
 export function cidr(text: string, field: string): string {
   const whole = text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`;
   if (!ipaddr.isValidCIDR(whole) || (!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(whole.split('/')[0] ?? '')))

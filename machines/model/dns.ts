@@ -1,7 +1,7 @@
 import { familyOf, parseAddress } from './address.ts';
 import type { Address, DNSRecord, DNSZone } from './types.ts';
 
-/** Where a record set stands. */
+/** Where a record set is published. */
 export interface RecordTarget {
   readonly provider: string;
   /** In lower case, without a final dot; the zone's id where the provider has ids. */
@@ -11,7 +11,7 @@ export interface RecordTarget {
   readonly ttlSeconds: number;
 }
 
-/** What a record set is to hold. */
+/** What a record set should hold. */
 export interface Records {
   readonly recordName: string;
   readonly ttlSeconds: number;
@@ -23,7 +23,7 @@ export type RecordStep =
   | { readonly kind: 'create'; readonly record: Omit<DNSRecord, 'id'> }
   | { readonly kind: 'delete'; readonly id: string };
 
-/** What is to be done, in this order; or why nothing may be touched. */
+/** The steps, in this order; or why nothing may be touched. */
 export type RecordPlan =
   | { readonly steps: readonly RecordStep[]; readonly refusal: null }
   | { readonly steps: null; readonly refusal: { readonly why: 'OutsideZone' | 'Conflict'; readonly message: string } };
@@ -31,8 +31,8 @@ export type RecordPlan =
 /** The form in which zones are compared. */
 export const canonicalZone = (zone: string): string => zone.trim().replace(/\.$/, '').toLowerCase();
 
-/** `recordName` relative to the zone, in lower case, `@` for the zone itself. Takes it relative, absolute with or without a final dot, or `@`; a name
- *  that ends in the zone's counts as absolute. Null for one with a final dot that lies outside. */
+/** `recordName` relative to the zone, in lower case, `@` for the zone itself. Accepts a relative name, an absolute one with or without a final dot, or `@`; a name that ends in
+ *  the zone's counts as absolute. Null for a name with a final dot that lies outside the zone. */
 export function relativeName(recordName: string, zoneName: string): string | null {
   const zone = canonicalZone(zoneName);
   const name = canonicalZone(recordName);
@@ -41,7 +41,7 @@ export function relativeName(recordName: string, zoneName: string): string | nul
   return recordName.trim().endsWith('.') ? null : name;
 }
 
-/** The whole name, for people and metrics. Where the zone is given by its id only `recordName` can tell. */
+/** The full name, for users and metrics. Where the zone is given by its id, only `recordName` is known. */
 export function fullName({ recordName, zone }: Pick<RecordTarget, 'recordName' | 'zone'>): string {
   const relative = relativeName(recordName, zone);
   if (relative === null) return canonicalZone(recordName);
@@ -49,10 +49,9 @@ export function fullName({ recordName, zone }: Pick<RecordTarget, 'recordName' |
   return zone.includes('.') ? `${relative}.${zone}` : relative;
 }
 
-/** The steps that make the A and AAAA records at the set's name exactly its addresses. Of what is there the right records stay and get their TTL, never
- *  proxied; then surplus ones are changed into missing ones before any is created, and what is left over is deleted last: the name never loses a right
- *  answer on the way, and is never without one. An empty set plans nothing. A CNAME at the name is a conflict: by DNS's rules it stands alone.
- *  Same plan for any order of the input. */
+/** The steps that make the A and AAAA records at the set's name exactly its addresses. Correct records stay and get their TTL, never proxied; then surplus records are changed
+ *  into missing ones before any is created, and remaining surplus is deleted last: the name never loses a correct answer on the way, and is never without one. An empty set
+ *  plans nothing. A CNAME at the name is a conflict: DNS allows no other records beside it. Same plan for any order of the input. */
 export function planRecordSet(zone: DNSZone, set: Records): RecordPlan {
   const name = relativeName(set.recordName, zone.name);
   if (name === null) return { steps: null, refusal: { why: 'OutsideZone', message: `${set.recordName} is not in zone ${zone.name}` } };
@@ -67,7 +66,7 @@ export function planRecordSet(zone: DNSZone, set: Records): RecordPlan {
     const addresses = wanted.filter((address) => familyOf(address) === family);
     return { isWanted: addresses.length > 0, ...planFamily(TYPES[family], addresses, here, { name, ttlSeconds: set.ttlSeconds }) };
   });
-  // A family of which no address is wanted goes last of all.
+  // A family without wanted addresses goes last.
   families.sort((a, b) => Number(b.isWanted) - Number(a.isWanted));
   const inOrder = [
     families.flatMap(({ changes }) => changes),
@@ -85,7 +84,7 @@ const byId = (a: DNSRecord, b: DNSRecord): number => (a.id < b.id ? -1 : 1);
 interface FamilyPlan {
   /** Surplus records that become missing ones. */
   readonly changes: readonly RecordStep[];
-  /** Right addresses with a wrong TTL, or hidden behind the provider's own. */
+  /** Correct addresses with a wrong TTL, or hidden behind the provider's own. */
   readonly repairs: readonly RecordStep[];
   readonly creations: readonly RecordStep[];
   readonly deletions: readonly RecordStep[];
@@ -102,7 +101,7 @@ function planFamily(
   const kept = new Map<Address, DNSRecord>();
   for (const address of wanted) {
     const twins = present.filter(({ data }) => parseAddress(data) === address);
-    // One that answers for itself is right already, whatever its TTL.
+    // An unproxied record already gives the right answer, whatever its TTL.
     const best = twins.find(isRight) ?? twins.find(({ proxied }) => !proxied) ?? twins[0];
     if (best) kept.set(address, best);
   }

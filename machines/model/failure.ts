@@ -1,10 +1,10 @@
 import type { Address, JobFailure } from './types.ts';
 
-/** What people are told of a failure. */
+/** How failures are reported to users. */
 
-/** The reason of a condition or an Event for a failure: one word for each thing that can be done about it. */
+/** The reason of a condition or an Event for a failure: one word for each possible remedy. */
 export function failureReason({ kind, reason }: Pick<JobFailure, 'kind' | 'reason'>): string {
-  // Refused credentials and a limit are mended in the same way, whatever was asked for with them.
+  // Refused credentials and a limit are fixed in the same way, whatever the request was.
   if (reason && !(reason === 'FirewallNotReady' && (kind === 'Unauthorized' || kind === 'RateLimited'))) return reason;
   switch (kind) {
     case 'NotFound':
@@ -24,6 +24,6 @@ export function failureReason({ kind, reason }: Pick<JobFailure, 'kind' | 'reaso
   }
 }
 
-/** A text that says which address it is about, as most do by themselves. */
+/** The text, prefixed with the address unless it already contains it, as most do. */
 export const textAbout = (address: Address, text: string): string =>
   text.split(/[\s,;]+/).some((word) => word.replace(/:$/, '') === address) ? text : `${address}: ${text}`;

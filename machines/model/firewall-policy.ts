@@ -1,7 +1,7 @@
 import type { ActorId, NodeRef } from './types.ts';
-/** How an address is exposed, and whom a class's Jobs work for. */
+/** How an address is exposed, and the subject of a class's Jobs. */
 
-/** What a class's Job is told of the RoutedIP that it works for. */
+/** The RoutedIP that a class's Job works for, as passed to the Job. */
 export interface RoutedIPSubject {
   readonly namespace: string;
   readonly name: string;
@@ -16,13 +16,13 @@ export interface RoutedIPSubject {
   readonly ports: readonly string[];
   readonly region: string;
   readonly epoch: number;
-  /** The node that is left, when there is one. */
+  /** The node that the address leaves, if any. */
   readonly previous: NodeRef | null;
-  /** Counts tries of the same; 1 for the first. */
+  /** Counts tries of the same request; 1 for the first. */
   readonly attempt: number;
 }
 
-/** What is the same for all Jobs about a RoutedIP. */
+/** The part that is the same for all Jobs about a RoutedIP. */
 export type Subject = Pick<
   RoutedIPSubject,
   'namespace' | 'name' | 'uid' | 'serviceNamespace' | 'serviceName' | 'firewall' | 'region' | 'reclaimPolicy' | 'ipGroup'
@@ -34,20 +34,20 @@ export interface FirewallPolicy {
   readonly firewall: ActorId | null;
   /** True: touch the firewall only after the assignment is confirmed. */
   readonly postAllow: boolean;
-  /** What is to be open on a holder, as texts of ports, sorted. */
+  /** What must be open on a holder, as texts of ports, sorted. */
   readonly ports: readonly string[];
-  /** Nodes on which other ports are to be open than those; absent for none. */
+  /** Nodes on which other ports must be open instead; absent for none. */
   readonly portsOn?: Readonly<Record<string, readonly string[]>>;
   /** Rules that are not ours may be removed, too; absent for false. */
   readonly exclusive?: boolean;
   /** How a holder is marked by a taint; null or absent for not at all. */
   readonly taint?: 'PreferNoSchedule' | 'NoSchedule' | null;
-  /** Addresses that one node may hold; absent where that is up to the provider alone. */
+  /** Addresses that one node may hold; absent where the provider alone decides. */
   readonly perNode?: number;
-  /** Jobs drive the firewall; absent for as before. */
+  /** Jobs drive the firewall; absent for unchanged. */
   readonly byJobs?: boolean;
-  /** Changes with the templates and with the RoutedIP: what a Job said can never work may work then. Absent when no Job drives anything. */
+  /** Changes with the templates and with the RoutedIP: a request that a Job reported as impossible may then succeed. Absent when no Job drives anything. */
   readonly revision?: string;
-  /** Whom a class's Jobs work for; absent when no Job drives the addresses. */
+  /** The subject of a class's Jobs; absent when no Job drives the addresses. */
   readonly subject?: Subject;
 }

@@ -9,11 +9,11 @@ export interface Match {
   readonly tolerations?: readonly Toleration[];
 }
 
-/** Names what has to be watched for these rules: the same text for the same selectors. */
+/** Identifies what has to be watched for these rules: the same text for the same selectors. */
 export const queryOf = (match: Match): string =>
   JSON.stringify([match.nodeLabel ?? '', match.podLabel ?? null, match.podNamespace ?? null]);
 
-/** Whether the rules ask for pods at all. */
+/** Whether the rules select pods at all. */
 export const wantsPods = (match: Match): boolean => Boolean(match.podLabel) || Boolean(match.podNamespace);
 
 /** Kubernetes' rule: an empty key with `Exists` tolerates every taint, an empty effect means every effect, the operator defaults to `Equal`;
@@ -40,7 +40,7 @@ export const compile = (match: Match): Rules => ({
   podLabel: parseSelector(match.podLabel ?? ''),
 });
 
-/** Why a node may not hold an address, or null when it may. In the order in which a person would look. `serving` null when the rules ask for no pods. */
+/** Why a node may not hold an address, or null when it may. Checked in the order in which a user would look. `serving` is null when the rules select no pods. */
 export function ineligible(node: ObservedNode, rules: Rules, serving: ReadonlySet<string> | null): string | null {
   if (node.deleting) return 'the Node is being deleted';
   if (!node.ready) return 'the Node is not Ready';
@@ -52,25 +52,25 @@ export function ineligible(node: ObservedNode, rules: Rules, serving: ReadonlySe
   return null;
 }
 
-/** The matching nodes, sorted by name. Same answer for any order of the nodes. `serving` as facts bear it. */
+/** The matching nodes, sorted by name. Same answer for any order of the nodes. `serving` as in ClusterFact. */
 export function matching(nodes: readonly ObservedNode[], serving: readonly string[] | null, match: Match): readonly Candidate[] {
   const rules = compile(match);
   const named = servingSet(serving, match);
   return candidatesAmong(nodes, (node) => ineligible(node, rules, named) === null);
 }
 
-/** Those of the nodes that are admitted, sorted by name. One that has no providerID goes by its name: only those are admitted without whose provider asks for none. */
+/** The admitted nodes, sorted by name. A node without providerID is identified by its name: it is admitted only where the provider needs none. */
 export const candidatesAmong = (nodes: readonly ObservedNode[], admits: (node: ObservedNode) => boolean): readonly Candidate[] =>
   nodes
     .filter(admits)
     .map(({ name, providerID, region, createdAt }) => ({ name, providerID: (providerID || name) as ProviderID, region, createdAt }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** The nodes that a fact names as serving; null when the rules ask for no pods, whatever it names. */
+/** The nodes that a fact names as serving; null when the rules select no pods, whatever the fact names. */
 export const servingSet = (serving: readonly string[] | null, match: Match): ReadonlySet<string> | null =>
   wantsPods(match) ? new Set(serving) : null;
 
-/** Names of the nodes on which at least one pod that the rules ask for is serving, sorted; null when they ask for none. */
+/** Names of the nodes on which at least one pod selected by the rules is serving, sorted; null when they select none. */
 export function servingNodes(pods: readonly ObservedPod[], { match, podLabel }: Rules): readonly string[] | null {
   if (!wantsPods(match)) return null;
   const names = new Set<string>();

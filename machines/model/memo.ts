@@ -1,4 +1,4 @@
-/** `make`, asked once for each object: what it answers is kept as long as the object. For what never changes, and is asked of again and again in one turn. */
+/** `make`, called once per object: its result is kept as long as the object. For immutable objects that are queried repeatedly in one turn. */
 export function memo<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const known = new WeakMap<K, { readonly value: V }>();
   return (key) => {

@@ -2,9 +2,10 @@ import { asRecord, InvalidSpec, list, refuse, text } from './parse.ts';
 import { checked, type Labels, type Requirement, selects } from './selector.ts';
 import { type ActorId, isFields } from './types.ts';
 
-/** Which namespaces may use what a whole cluster has: a LabelSelector of Kubernetes on the labels of the Namespace. */
+/** Which namespaces may use a cluster-scoped object: a Kubernetes LabelSelector on the labels of the Namespace. */
 
-/** The requirements of `namespaceSelector` in a spec: none of an empty one, which lets all namespaces in. Null when it is absent, which does the same without a look at any.
+/** The requirements of `namespaceSelector` in a spec; an empty selector has none and admits all namespaces. Null when it is absent, which also admits all, without reading any
+ *  Namespace.
  *  @throws InvalidSpec */
 export function namespaceSelector(spec: unknown): readonly Requirement[] | null {
   const given = isFields(spec) ? spec.namespaceSelector : undefined;
@@ -41,13 +42,13 @@ function sound(found: Requirement): Requirement {
   }
 }
 
-/** What is known of the labels of a namespace: `unknown` before they were read, with why. */
+/** What is known about the labels of a namespace: `unknown`, with the reason, before they were read. */
 export type NamespaceLabels =
   | { readonly kind: 'known'; readonly labels: Labels }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** Why `what`, of which this is the spec, is not for the namespace; null when it is. A selector that cannot be read lets nobody in. */
+/** Why the namespace may not use `what`, whose spec this is; null when it may. An unreadable selector admits no namespace. */
 export function barredBy(spec: unknown, what: string, namespace: string, labelsOf: (namespace: string) => NamespaceLabels): string | null {
   try {
     const selector = namespaceSelector(spec);
@@ -63,5 +64,5 @@ export function barredBy(spec: unknown, what: string, namespace: string, labelsO
   }
 }
 
-/** Of the object for whose sake there is an actor: `rip/web/shop`. */
+/** Namespace of the object that an actor stands for: `web` of `rip/web/shop`. */
 export const namespaceOf = (actor: ActorId): string => actor.split('/')[1] ?? '';

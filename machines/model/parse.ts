@@ -1,16 +1,16 @@
 import { isFields, type Toleration } from './types.ts';
 
-/** What is wrong with a spec, in the words that its status shows. */
+/** What is wrong with a spec, in the words shown in its status. */
 export class InvalidSpec extends Error {}
 
-/** The spec may be as good as it can be: its provider has no credentials. */
+/** The spec itself may be valid: its provider has no credentials. */
 export class CredentialsMissing extends InvalidSpec {
   constructor(provider: string, missing: string) {
     super(`provider "${provider}" has no credentials: ${missing}`);
   }
 }
 
-/** Where it is no matter of the spec. */
+/** The reason, where the spec is not the cause. */
 export const reasonFor = (error: InvalidSpec): { readonly reason?: 'CredentialsNotFound' } =>
   error instanceof CredentialsMissing ? { reason: 'CredentialsNotFound' } : {};
 
@@ -37,16 +37,16 @@ export function number(value: unknown, field: string, fits: (value: number) => b
   return typeof value === 'number' && value >= 0 && fits(value) ? value : refuse(`${field} must be a number, 0 or more`);
 }
 
-/** Timers and dates end somewhere; nobody waits longer. */
+/** Timers and dates have limits; a longer wait is of no use. */
 const LONGEST_SECONDS = 31_536_000;
 
-/** A time that is given in seconds, fractions allowed; 0 when it is absent. @throws InvalidSpec */
+/** A time given in seconds, fractions allowed; 0 when absent. @throws InvalidSpec */
 export function milliseconds(value: unknown, field: string): number {
   const seconds = number(value, field, Number.isFinite);
   return seconds > LONGEST_SECONDS ? refuse(`${field} must be at most 31536000, a year`) : seconds * 1000;
 }
 
-/** Servers keep what was stored before there was a limit, and know none where the definition is another one. @throws InvalidSpec */
+/** API servers keep objects stored before the limit existed, and enforce none where the installed CRD differs. @throws InvalidSpec */
 export const atMost = (found: number, most: number, field: string, what: string, advice: string): void => {
   if (found > most) refuse(`${field} has ${found} ${what}, and at most ${most} are allowed: ${advice}`);
 };

@@ -8,7 +8,7 @@ export interface PortRange {
 
 export const HIGHEST_PORT = 65_535;
 
-/** The range of a text `first-last` or `first+count`. @throws InvalidSpec */
+/** The range given as `first-last` or `first+count`. @throws InvalidSpec */
 export function portRange(text: string, field: string): PortRange {
   const parts = /^(?<first>[1-9]\d{0,4})(?<sign>[-+])(?<second>\d{1,5})$/.exec(text)?.groups;
   const first = Number(parts?.first);

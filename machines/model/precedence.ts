@@ -1,12 +1,12 @@
-/** Who has what several objects ask for: an address, the name of a record set. One rule for all of them. */
+/** Which of several objects gets what they all request: an address, or the name of a record set. One rule for all of them. */
 
-/** How an object stands to what it asks for, the strongest first. `Holds`: the operator's records show that it was given it and has not let it go. `Bound`: there
- *  are no such records of it, and its status says so. `Asks`: it waits for it. `Unlistable`: the same, and Jobs serve it, which list nothing: it may be
- *  theirs. `Unlisted`: the same, and its account does not list the address, or cannot be read: to name what one has not got keeps it from nobody who may have it. `Barred`: its
- *  spec is not valid, or it is being deleted; it keeps what it has and gains nothing. */
+/** How strong an object's claim is, the strongest first. `Holds`: the operator's records show that it was given the resource and has not released it. `Bound`: there are no
+ *  such records, but its status says so. `Asks`: it waits for it. `Unlistable`: it waits, and is served by Jobs, which cannot list: the resource may be theirs. `Unlisted`: it
+ *  waits, and its account does not list the address or cannot be read: naming an address that one does not have must not block others that may have it. `Barred`: its spec is
+ *  invalid, or it is being deleted; it keeps what it has and gains nothing. */
 export type Standing = 'Holds' | 'Bound' | 'Asks' | 'Unlistable' | 'Unlisted' | 'Barred';
 
-/** How one stands to an address that it waits for, by what its account lists. */
+/** The standing of an object that waits for an address, according to what its account lists. */
 export type Evidence = Extract<Standing, 'Asks' | 'Unlistable' | 'Unlisted'>;
 
 const ORDER: Readonly<Record<Standing, number>> = { Holds: 0, Bound: 1, Asks: 2, Unlistable: 3, Unlisted: 4, Barred: 5 };
@@ -14,7 +14,7 @@ const ORDER: Readonly<Record<Standing, number>> = { Holds: 0, Bound: 1, Asks: 2,
 export interface Aged {
   /** ms since the epoch. */
   readonly since: number;
-  /** Decides between two of the same age: the one that sorts first comes first. */
+  /** Decides between two of the same age: the one that sorts first wins. */
   readonly tie: string;
 }
 
@@ -24,5 +24,5 @@ export interface Claim extends Aged {
 
 export const byAge = (a: Aged, b: Aged): number => a.since - b.since || (a.tie < b.tie ? -1 : Number(a.tie > b.tie));
 
-/** Whoever has it keeps it; among those who have nothing of it the oldest comes first. */
+/** A holder keeps what it has; among objects that hold nothing of it the oldest comes first. */
 export const byPrecedence = (a: Claim, b: Claim): number => ORDER[a.standing] - ORDER[b.standing] || byAge(a, b);

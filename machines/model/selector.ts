@@ -15,9 +15,9 @@ const PREFIX_LENGTH = 253;
 const SET = /^(?<key>\S+)\s+(?<operator>in|notin)\s*\((?<values>[^()]*)\)$/;
 const EQUALITY = /^(?<key>[^\s=!]+)\s*(?<operator>==|=|!=)\s*(?<value>[^\s=!]*)$/;
 
-/** Each is looked at for every Node or Pod there is: no selector of people has so many. */
+/** Each is evaluated for every Node or Pod: no hand-written selector has that many. */
 const MOST_REQUIREMENTS = 100;
-/** From here on looking through them one by one takes longer. */
+/** From this size on, a linear search takes longer than a set. */
 const MANY_VALUES = 10;
 
 /** The requirements of a Kubernetes label selector in its text form, equality (`a=b`, `a==b`, `a!=b`) and set based (`a in (b,c)`, `a notin (b)`, `a`, `!a`).
@@ -72,7 +72,7 @@ function requirement(part: string): Requirement {
   const set = SET.exec(part)?.groups;
   if (set) {
     const values = (set.values ?? '').split(',').map((value) => value.trim());
-    // The API server refuses an empty set: a watch by such a selector would never come up.
+    // The API server rejects an empty set: a watch with such a selector would never start.
     if (values.length === 1 && values[0] === '') throw new SyntaxError(`no values are given, in "${part}"`);
     return checked({ key: set.key ?? '', operator: set.operator === 'in' ? 'in' : 'notin', values }, part);
   }
@@ -88,7 +88,7 @@ function requirement(part: string): Requirement {
 
 const isPrefix = (text: string): boolean => text.length <= PREFIX_LENGTH && PREFIX.test(text);
 
-/** @throws SyntaxError naming the part in which a key or a value is none */
+/** @throws SyntaxError naming the part with the invalid key or value */
 export function checked(found: Requirement, part: string): Requirement {
   const slash = found.key.indexOf('/');
   const name = found.key.slice(slash + 1);

@@ -9,11 +9,11 @@ export interface ServiceRef {
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The Service that the spec of a RoutedIP in `namespace` names, whatever else is wrong with the spec: it says what has to be watched. */
+/** The Service named by the spec of a RoutedIP in `namespace`, even if the rest of the spec is invalid: it determines what has to be watched. */
 export function serviceOf(namespace: string, spec: unknown): ServiceRef {
   const ref = fieldsOf(fieldsOf(spec).serviceRef);
   return { namespace: text(ref.namespace) || namespace, name: text(ref.serviceName) || text(ref.name) };
 }
 
-/** Names what has to be watched for a Service: the same text for the same Service. */
+/** Identifies what has to be watched for a Service: the same text for the same Service. */
 export const serviceQueryOf = (namespace: string, name: string): string => JSON.stringify(['service', namespace, name]);

@@ -1,4 +1,4 @@
-/** So many addresses or nodes are named; of the others people are told the number. */
+/** How many addresses or nodes are named; of the others only the number is shown. */
 export const NAMED = 10;
 
 export const several = (texts: readonly string[]): string =>

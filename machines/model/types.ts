@@ -7,31 +7,31 @@ export type Family = 4 | 6;
 /** A node's cloud identity as Kubernetes spells it in `spec.providerID`, e.g. `digitalocean://3164444`. */
 export type ProviderID = string & { readonly __brand: 'ProviderID' };
 
-/** The actor that owns a record: `pool/<namespace>/<name>` or `rip/<namespace>/<name>`, with `/ip/<address>` or `/dns` behind it for what is part of the pool,
+/** The actor that owns a record: `pool/<namespace>/<name>` or `rip/<namespace>/<name>`, with `/ip/<address>` or `/dns` appended for the parts of a pool,
  *  `dns/<namespace>/<name>`, `zone/<provider>/<zone>`, `firewall/<provider>/<name>`, `verify/<provider>`. */
 export type ActorId = string;
 
-/** The finalizer of what may not vanish before what was done for it is undone: RoutedIPs, what they refer to, and Jobs that nobody has heard of yet. */
+/** The finalizer of objects that must not vanish before their effects are undone: RoutedIPs, what they refer to, and Jobs whose outcome was not observed yet. */
 export const FINALIZER = 'routedip.io/finalizer';
 
-/** The taint that marks the holders of routed addresses. It is ours, and keeps nobody from holding one. */
+/** The taint that marks the holders of routed addresses. It is ours and never excludes a node as a holder. */
 export const HOLDER_TAINT = 'routedip.io/routed-ip';
 
-/** On a Node: `"true"` has every address leave it as soon as it can be had elsewhere. */
+/** On a Node: `"true"` makes every address leave it as soon as another node can take it. */
 export const EVACUATE = 'routedip.io/evacuate';
 
-/** Where addresses are to go: on a FloatingIPPool `<address>=<node>`, several separated by commas; on a RoutedIP the node. */
+/** The requested nodes of addresses: on a FloatingIPPool `<address>=<node>`, several separated by commas; on a RoutedIP the node. */
 export const MOVE_TO = 'routedip.io/move-to';
 
-/** What is to be on no node until the annotation is taken off: on a FloatingIPPool addresses, separated by commas; on a RoutedIP `true`; each with `=<who>` behind it or not. */
+/** What must be on no node until the annotation is removed: on a FloatingIPPool addresses, separated by commas; on a RoutedIP `true`; each optionally followed by `=<who>`. */
 export const UNASSIGNED = 'routedip.io/unassigned';
 
-/** On a RoutedIP: the address that it has got. A backup holds it, unlike the status. */
+/** On a RoutedIP: the address bound to it. A backup includes annotations, unlike the status. */
 export const ADDRESS = 'routedip.io/address';
 
-/** A node about whose evacuation something is to be said. */
+/** A node whose evacuation has to be reported. */
 export interface EvacuatedNode extends NodeRef {
-  /** What the annotation says, when that is neither `"true"` nor `"false"`: nothing is evacuated. Absent for `"true"`. */
+  /** The value of the annotation when it is neither `"true"` nor `"false"`: nothing is evacuated. Absent for `"true"`. */
   readonly unclear?: string;
 }
 
@@ -40,20 +40,20 @@ export type Fields<Member = unknown> = { readonly [name: string]: Member };
 
 export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** None of what is no JSON object. */
+/** The members of the value; none if it is not a JSON object. */
 export const fieldsOf = <Member = unknown>(value: unknown): Fields<Member> => (isFields(value) ? (value as Fields<Member>) : {});
 
-/** A condition as Kubernetes defines it, without the time of the last transition, which the writer keeps. */
+/** A condition as Kubernetes defines it, without the last transition time, which the writer keeps. */
 export interface Condition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: string;
   readonly message: string;
-  /** See Finding; is not written. */
+  /** See Finding; not written. */
   readonly elsewhere?: true;
 }
 
-/** What people are told of an object. */
+/** An Event on an object, for users. */
 export interface ObjectEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -62,7 +62,7 @@ export interface ObjectEvent {
   readonly action: string;
 }
 
-/** What is said of a node that is to be evacuated, in a condition of the Node. */
+/** State of a node's evacuation, shown in a condition of the Node. */
 export interface Evacuation {
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: 'NoAddressHeld' | 'AddressesHeld' | 'Priming' | 'InvalidAnnotation';
@@ -73,25 +73,25 @@ export interface Evacuation {
 export interface Candidate {
   readonly name: string;
   readonly providerID: ProviderID;
-  /** Empty when the node bears no region label. */
+  /** Empty when the node has no region label. */
   readonly region: string;
   /** Creation of the Node object, ms since the epoch. */
   readonly createdAt: number;
 }
 
-/** A node that would be a candidate, were it not about to go. */
+/** A node that would be a candidate if it were not about to go. */
 export interface Leaving extends Candidate {
-  /** It is to be evacuated, whatever else; absent for false. */
+  /** It is being evacuated; absent for false. */
   readonly evacuating?: true;
 }
 
-/** What is kept of a candidate once an address was granted to it. */
+/** The part of a candidate kept after an address was granted to it. */
 export interface NodeRef {
   readonly name: string;
   readonly providerID: ProviderID;
 }
 
-/** What the provider reports about one address. The provider is the truth about where an address is. */
+/** What the provider reports about one address. The provider is the source of truth for where an address is. */
 export interface ObservedAddress {
   readonly address: Address;
   readonly region: string;
@@ -99,12 +99,12 @@ export interface ObservedAddress {
   readonly providerID: ProviderID | null;
   /** True while an action of the provider is pending for the address. */
   readonly locked: boolean;
-  /** Absent for `Free`. Said by whoever knows the nodes of the cluster. */
+  /** Absent for `Free`. Set where the nodes of the cluster are known. */
   readonly place?: Exclude<Place, 'Free'>;
 }
 
-/** Where an address is: `Free` is attached to nothing or on a node of this cluster, `Outside` on another machine, `Unsaid` where the Job that was to find it did not
- *  say, and `Unseen` where the nodes of the cluster are not known yet. */
+/** Where an address is: `Free` is attached to nothing or on a node of this cluster, `Outside` on another machine, `Unsaid` where the Job that looks for it did not say, and
+ *  `Unseen` where the nodes of the cluster are not known yet. */
 export type Place = 'Free' | 'Outside' | 'Unsaid' | 'Unseen';
 
 /** What can be done about a failed call; every adapter classifies its errors into these once. */
@@ -122,7 +122,7 @@ export type ErrorKind =
 /** Why a durable job failed, as data that survives JSON. */
 export interface JobFailure {
   readonly kind: ErrorKind;
-  /** For people: what was tried, on what, what came back. Never a secret. */
+  /** For users: what was tried, on what, what came back. Never a secret. */
   readonly message: string;
   /** The provider asked to wait this long, ms; null when it said nothing. */
   readonly retryAfterMs: number | null;
@@ -130,29 +130,29 @@ export interface JobFailure {
   readonly unknownOutcome: boolean;
   /** How long a call of unknown outcome may still take effect, ms; absent: until the call deadline. */
   readonly effectWithinMs?: number;
-  /** A constant that says more than the kind, where what failed is not the address; absent when nothing does. */
+  /** A constant more specific than the kind, where the failure does not concern the address; absent when there is none. */
   readonly reason?:
     | 'FirewallNotFound'
     | 'FirewallLimit'
     | 'FirewallNotSupported'
     | 'FirewallNotReady'
     | 'PruneDeferred'
-    /** A Job that works on the address, or on the firewall, did not do it; of kind Invalid: and will not before its class, or what it is asked for, changes. */
+    /** A Job for the address or the firewall failed; with kind Invalid, it cannot succeed before its class or its request changes. */
     | 'RoutedIPJobFailed'
     | 'FirewallJobFailed'
-    /** Somebody else keeps the list into which the operator writes. */
+    /** Another writer manages the list into which the operator writes. */
     | 'SpecReverted'
-    /** The operator lacks a right in its own cluster: nothing was done. */
+    /** The operator lacks a permission in its own cluster: nothing was done. */
     | 'Forbidden'
-    /** It only observes: nothing was sent. */
+    /** The operator runs in observe-only mode: nothing was sent. */
     | 'Withheld';
-  /** Present when the object was not found that the job is for: it is gone, or its kind is not served at present. */
+  /** Present when the object that the job is for was not found: it is gone, or its kind is not currently served. */
   readonly objectNotFound?: true;
-  /** What an operator that only observes has withheld; absent for nothing. */
+  /** What an operator in observe-only mode has withheld; absent for nothing. */
   readonly withheld?: Difference;
 }
 
-/** What would become of something. */
+/** A change that would be made. */
 export interface Difference {
   readonly what:
     | 'assign'
@@ -173,27 +173,27 @@ export interface Difference {
   readonly to: string | null;
 }
 
-/** Something that a condition tells. */
+/** A reason and message to be shown in a condition. */
 export interface Finding {
   readonly reason: string;
   readonly message: string;
-  /** It lies with another object: nothing is to be mended in this one. Absent for false. */
+  /** The cause lies with another object: nothing needs fixing in this one. Absent for false. */
   readonly elsewhere?: true;
 }
 
-/** What a namespace keeps at a provider: one line of the ledger. */
+/** An address that a namespace keeps at a provider: one line of the ledger. */
 export interface Kept {
-  /** Null for the place of an address that is not made yet, or of which nobody knows whether it was. */
+  /** Null for an address that is not created yet, or whose creation is unknown. */
   readonly address: Address | null;
-  /** For whom it was made, such as `RoutedIP/shop`; empty where nobody says. */
+  /** Its owner, such as `RoutedIP/shop`; empty where unknown. */
   readonly owner: string;
-  /** Of that object; empty where nobody says. */
+  /** UID of that object; empty where unknown. */
   readonly uid: string;
-  /** The class or issuer by which it was made, such as `ClusterRoutedIPClass/floating`; empty for none. */
+  /** The class or issuer that created it, such as `ClusterRoutedIPClass/floating`; empty for none. */
   readonly source: string;
-  /** The key of the provider that has it; empty where nobody says: then no list can show that it is gone. */
+  /** The key of its provider; empty where unknown: then no list can show that it is gone. */
   readonly provider: string;
-  /** ms since the epoch; 0 where nobody knows. */
+  /** ms since the epoch; 0 where unknown. */
   readonly since: number;
 }
 
@@ -201,7 +201,7 @@ export interface Kept {
 export interface Port {
   readonly port: number;
   readonly protocol: 'TCP' | 'UDP';
-  /** From where it is to be reached, as CIDRs; absent for anywhere. */
+  /** Source CIDRs that may reach it; absent for anywhere. */
   readonly sources?: readonly string[];
 }
 
@@ -210,7 +210,7 @@ export interface PortClaim extends Port {
   readonly node: NodeRef;
 }
 
-/** A taint as far as matching reads it. */
+/** The fields of a taint used in matching. */
 export interface Taint {
   readonly key: string;
   readonly value?: string;
@@ -225,7 +225,7 @@ export interface Toleration {
   readonly effect?: string;
 }
 
-/** A Node reduced to the fields that decide. */
+/** A Node reduced to the fields used in decisions. */
 export interface ObservedNode {
   readonly name: string;
   readonly uid: string;
@@ -238,16 +238,16 @@ export interface ObservedNode {
   readonly providerID: string;
   readonly region: string;
   readonly createdAt: number;
-  /** Somebody wants every address to leave it, by an annotation; absent for false. */
+  /** An annotation requests that every address leave it; absent for false. */
   readonly evacuating?: true;
-  /** Addresses of `status.addresses` by type, in the order listed; what does not parse is left out. Absent when nobody asked for addresses. */
+  /** Addresses of `status.addresses` by type, in the order listed; unparsable ones are left out. Absent when addresses were not requested. */
   readonly externalIPs?: readonly Address[];
   readonly internalIPs?: readonly Address[];
-  /** Of the annotations `flipop.digitalocean.com/ipv4-reserved-ip` and `flipop.digitalocean.com/ipv6-reserved-ip`. */
+  /** From the annotations `flipop.digitalocean.com/ipv4-reserved-ip` and `flipop.digitalocean.com/ipv6-reserved-ip`. */
   readonly reservedIPs?: readonly Address[];
 }
 
-/** A Pod reduced to the fields that decide. */
+/** A Pod reduced to the fields used in decisions. */
 export interface ObservedPod {
   readonly namespace: string;
   readonly name: string;
@@ -287,7 +287,7 @@ export interface ObservedContainerPort {
   readonly protocol: string;
 }
 
-/** A Pod that backs a Service, as far as ports go. */
+/** The ports of a Pod that backs a Service. */
 export interface ObservedBackend {
   readonly name: string;
   readonly hostNetwork: boolean;
@@ -297,9 +297,9 @@ export interface ObservedBackend {
 /** One endpoint of a Service whose node is known. */
 export interface ObservedEndpoint {
   readonly node: string;
-  /** Ready (as a condition that is not given counts), and not terminating. */
+  /** Ready (a missing condition counts as ready), and not terminating. */
   readonly ready: boolean;
-  /** Null when it is no Pod, or one that is not seen yet. */
+  /** Null when it is not a Pod, or a Pod not observed yet. */
   readonly pod: ObservedBackend | null;
 }
 
@@ -307,17 +307,17 @@ export interface ObservedServicePort {
   readonly name: string;
   readonly port: number;
   readonly protocol: string;
-  /** Number or name of a container's port; the port itself when the Service says nothing. */
+  /** Number or name of a container's port; defaults to the port itself. */
   readonly targetPort: number | string;
   readonly nodePort: number | null;
 }
 
-/** A Service reduced to what decides where its address may go and what has to be open there. */
+/** A Service reduced to what decides where its address may go and what must be open there. */
 export interface ObservedService {
   /** `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`. */
   readonly type: string;
   readonly hasSelector: boolean;
-  /** The platform is told not to open its node ports; absent for false. */
+  /** The platform is configured not to open its node ports; absent for false. */
   readonly isUnmanaged?: true;
   readonly ports: readonly ObservedServicePort[];
   /** Sorted by node, then Pod. */
@@ -330,21 +330,22 @@ export interface ClassRef {
   readonly name: string;
 }
 
-/** With the key of the provider at which something was done by it; absent in what earlier versions wrote. */
+/** With the key of the provider where it was used; absent in records written by earlier versions. */
 export interface ClassInUse extends ClassRef {
   readonly provider?: string;
 }
 
-/** An address that a RoutedIP has got for good, and whether we made it, or reserved it. */
+/** The address bound permanently to a RoutedIP, and whether we created or reserved it. */
 export interface BoundAddress {
   readonly address: Address;
   readonly created: boolean;
 }
 
-/** Whether it can be a term of ours: one each millisecond for thirty years would not come so far. What others have written there leaves no room for the next ones. */
+/** Whether it can be one of our terms: one per millisecond for thirty years would stay below the limit. A larger value, written by someone else, would leave no room for later
+ *  terms. */
 export const isTerm = (term: number): boolean => Number.isSafeInteger(term) && term > 0 && term < 1e12;
 
-/** A Kubernetes object as jobs and projections name it. */
+/** Reference to a Kubernetes object in jobs and projections. */
 export interface ObjectRef {
   readonly kind: string;
   readonly namespace: string;
@@ -352,5 +353,5 @@ export interface ObjectRef {
   readonly uid: string;
 }
 
-/** Which of them are taken. Never: none. Unassigned: those that are attached to nothing, or to a node of this cluster. */
+/** Which addresses are taken. Never: none. Unassigned: those attached to nothing, or to a node of this cluster. */
 export type Adoption = 'Never' | 'Unassigned' | 'Any';

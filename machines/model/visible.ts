@@ -1,8 +1,8 @@
-/** Control characters, and those that are not seen but change what is: direction marks, joiners, separators of lines. */
+/** Control characters, and invisible ones that change the visible text: direction marks, joiners, line separators. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** A text as one line on which each character is seen. Others write what stands in a cluster: on a terminal it must not move the cursor, paint over what was
- *  printed, or add a line that looks like ours. Escaped as JSON has it, so that JSON stays what it was. */
+/** A text as one line in which every character is visible. Text in a cluster is written by others: on a terminal it must not move the cursor, overwrite earlier output, or add
+ *  a line that looks like ours. Escaped as in JSON, so that JSON stays valid and unchanged. */
 export const visible = (text: string): string => text.replace(UNSEEN, escaped);
 
 function escaped(character: string): string {

@@ -1,17 +1,17 @@
 import { restMs } from '../model/backoff.ts';
 import { asRecord, milliseconds, number, refuse, text } from '../model/parse.ts';
 
-/** An address that somebody else moves again and again: `spec.contention`. */
+/** An address that another controller moves repeatedly: `spec.contention`. */
 
 export interface ContentionRules {
-  /** After so many moves by somebody else within the window the address is not fought for any more. */
+  /** After this many foreign moves within the window the address is no longer fought for. */
   readonly moves: number;
   readonly windowMs: number;
-  /** Yield: it stays where the other put it, and is tried again after a window in which nobody moved it. Reclaim: it is taken back once in each window. */
+  /** Yield: it stays where the other controller put it, and is retried after a window without moves. Reclaim: it is taken back once in each window. */
   readonly takeover: 'Yield' | 'Reclaim';
 }
 
-/** When an address is not fought for any more; null for never. @throws InvalidSpec */
+/** The rules for giving up a contended address; null for never. @throws InvalidSpec */
 export function contentionRules(raw: unknown): ContentionRules | null {
   if (raw === undefined || raw === null) return null;
   const rules = asRecord(raw, 'spec.contention');
@@ -24,28 +24,28 @@ export function contentionRules(raw: unknown): ContentionRules | null {
     : refuse('spec.contention.takeover must be Yield or Reclaim');
 }
 
-/** What somebody else did with an address of ours. */
+/** History of foreign moves of one of our addresses. */
 export interface Contest {
-  /** When it was found to have been moved, within the window, oldest first and no more than the rule asks for; ms since the epoch. */
+  /** When moves were detected, within the window, oldest first and no more than the rule needs; ms since the epoch. */
   readonly moves: readonly number[];
-  /** Since when it is not fought for, or when it was last taken back all the same, ms since the epoch; null while it is fought for. */
+  /** Since when it is not fought for, or when it was last taken back nevertheless, ms since the epoch; null while it is fought for. */
   readonly restsSince: number | null;
 }
 
 export const NO_CONTEST: Contest = { moves: [], restsSince: null };
 
-/** Of an address that was left to somebody else until then, as far as that is remembered: how often it was moved is not. */
+/** The contest of an address that was left to another controller until `until`: the number of moves is not remembered. */
 export const restedUntil = (until: number | undefined, rules: ContentionRules | null): Contest =>
   until === undefined || !rules ? NO_CONTEST : { moves: [], restsSince: until - rules.windowMs };
 
-/** After the clock was set back what lies ahead counts as of now. */
+/** After the clock was set back, times in the future count as now. */
 export const rebasedContest = ({ moves, restsSince }: Contest, at: number): Contest => ({
   moves: moves.map((move) => Math.min(move, at)),
   restsSince: restsSince === null ? null : Math.min(restsSince, at),
 });
 
-/** Somebody else moved the address. The move that is one too many begins a rest; a further one begins it anew when we yield. A rest that was over for a whole
- *  quiet window leaves nothing behind. */
+/** Another controller moved the address. The move that reaches the limit starts a rest; with Yield, a further one restarts it. A rest that has been over for a full quiet
+ *  window leaves no trace. */
 export function moved(contest: Contest, rules: ContentionRules | null, at: number): Contest {
   if (!rules) return NO_CONTEST;
   const former = rebasedContest(contest, at);
@@ -56,16 +56,16 @@ export function moved(contest: Contest, rules: ContentionRules | null, at: numbe
   return { moves, restsSince: moves.length >= rules.moves ? at : null };
 }
 
-/** The address is assigned once more, after its rest: afresh when we yielded; else the next time comes a window later at the soonest. */
+/** The address is assigned again after its rest: with Yield the history starts over; otherwise the next time is a window later at the earliest. */
 export function triedAgain(contest: Contest, rules: ContentionRules | null, at: number): Contest {
   if (contest.restsSince === null) return contest;
   return rules?.takeover === 'Reclaim' ? { ...contest, restsSince: at } : NO_CONTEST;
 }
 
-/** The other put the address on a node that may have it: there is nothing to fight for, but what happened counts. */
+/** The other controller put the address on a node that may have it: there is nothing to fight for, but the moves still count. */
 export const adopted = (contest: Contest): Contest => (contest.restsSince === null ? contest : { ...contest, restsSince: null });
 
-/** Until when the address is not assigned, ms since the epoch; null when it may be now. */
+/** Until when the address is not assigned, ms since the epoch; null when it may be assigned now. */
 export function restsUntil({ restsSince }: Contest, rules: ContentionRules | null, at: number): number | null {
   if (!rules || restsSince === null) return null;
   const rest = restMs(restsSince + rules.windowMs, at, rules.windowMs);

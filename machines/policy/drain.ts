@@ -1,20 +1,20 @@
 import { candidatesAmong } from '../model/matching.ts';
 import { EVACUATE, type Leaving, type ObservedNode } from '../model/types.ts';
 
-/** Nodes that go away while they still work: `spec.drainPolicy`, and those that somebody has evacuated. */
+/** Nodes that go away while they still work: `spec.drainPolicy`, and nodes with the evacuation annotation. */
 
-/** OnNotReady: an address leaves a node that does not match any more. OnCordon: it leaves one that is cordoned or about to go as soon as another node is
- *  free, and stays on it until then. Of a node that is to be evacuated both do that. */
+/** OnNotReady: an address leaves a node that no longer matches. OnCordon: it leaves a node that is cordoned or about to go as soon as another node is free, and stays until
+ *  then. Evacuated nodes are treated like that by both policies. */
 export type DrainPolicy = 'OnNotReady' | 'OnCordon';
 
-/** Taints by which Kubernetes and its cluster autoscaler say that a node is cordoned, or about to go. */
+/** Taints that Kubernetes and its cluster autoscaler put on nodes that are cordoned, or about to go. */
 const LEAVING: ReadonlySet<string> = new Set(['node.kubernetes.io/unschedulable', 'ToBeDeletedByClusterAutoscaler']);
 
-/** The node is cordoned, is being deleted, or is to be taken away by the autoscaler. Whether those taints are tolerated does not matter. */
+/** The node is cordoned, being deleted, or selected for removal by the autoscaler. Whether those taints are tolerated does not matter. */
 const isGoing = ({ deleting, unschedulable, taints }: ObservedNode): boolean =>
   deleting || unschedulable || taints.some(({ key }) => LEAVING.has(key));
 
-/** Why addresses leave a node that works as soon as another one is free; null when they do not. */
+/** Why addresses leave a working node as soon as another one is free; null when they do not. */
 export function whyLeaving(node: ObservedNode, policy: DrainPolicy): string | null {
   if (node.evacuating) return `the Node is to be evacuated (${EVACUATE})`;
   return policy === 'OnCordon' && isGoing(node) ? 'the Node is cordoned or about to go' : null;
@@ -22,13 +22,13 @@ export function whyLeaving(node: ObservedNode, policy: DrainPolicy): string | nu
 
 export const isLeaving = (node: ObservedNode, policy: DrainPolicy): boolean => whyLeaving(node, policy) !== null;
 
-/** The node as if it were to stay. */
+/** The node as if it were not leaving. */
 export const asStaying = (node: ObservedNode, policy: DrainPolicy): ObservedNode =>
   policy === 'OnCordon'
     ? { ...node, deleting: false, unschedulable: false, taints: node.taints.filter(({ key }) => !LEAVING.has(key)) }
     : node;
 
-/** Those of the nodes that are about to go and are admitted as if they were not, sorted by name. */
+/** The nodes that are about to go and would otherwise be admitted, sorted by name. */
 export function leavingAmong(
   nodes: readonly ObservedNode[],
   policy: DrainPolicy,

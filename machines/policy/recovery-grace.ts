@@ -4,43 +4,43 @@ import type { Address, Candidate, NodeRef, ObservedNode, ProviderID } from '../m
 
 /** Time for a node to come back: `spec.recoveryGraceSeconds`. */
 
-/** A node that matched, does not any more, and may be back. */
+/** A node that matched, no longer does, and may come back. */
 export interface Absence {
-  /** As it was last observed. */
+  /** The node as last observed. */
   readonly node: Candidate;
   /** When it stopped matching, ms since the epoch. */
   readonly since: number;
-  /** It fails in nothing but that it, or its pod, is not Ready: only then it has the grace. */
+  /** It fails only because it, or its pod, is not Ready: only then it has the grace. */
   readonly failing: boolean;
-  /** When the provider is to be asked for the machine behind it, ms since the epoch; null for not again. */
+  /** When its machine is next looked up at the provider, ms since the epoch; null for never again. */
   readonly askAt: number | null;
-  /** How often the provider was asked. */
+  /** How often its machine was looked up. */
   readonly asks: number;
 }
 
-/** Names a machine behind a node: another one by the same name has another key. */
+/** Identifies the machine behind a node: another machine with the same node name has another key. */
 export const nodeKey = ({ name, providerID }: NodeRef): string => `${name} ${providerID}`;
 
 const byNode = memo((absent: readonly Absence[]) => new Map(absent.map((absence) => [nodeKey(absence.node), absence])));
 
-/** What is known of this node's absence: of this machine, not of another one by the same name. */
+/** The absence of this node: of this machine, not of another one with the same node name. */
 export const absenceOf = (absent: readonly Absence[], node: NodeRef): Absence | null => byNode(absent).get(nodeKey(node)) ?? null;
 
-/** Taints by which Kubernetes itself repeats that a node is not Ready. */
+/** Taints that Kubernetes itself puts on nodes that are not Ready. */
 const UNREADY: ReadonlySet<string> = new Set(['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']);
 
-/** The node as if it were Ready. Whatever else speaks against it stays: labels and other taints are somebody's decision and get no grace. */
+/** The node as if it were Ready. All other reasons against it stay: labels and other taints are set deliberately and get no grace. */
 export const asReady = (node: ObservedNode): ObservedNode => ({
   ...node,
   ready: true,
   taints: node.taints.filter(({ key }) => !UNREADY.has(key)),
 });
 
-/** How much longer a node has to come back, ms: never more than the whole grace, even after the clock was set back. */
+/** The rest of a node's grace, ms: never more than the whole grace, even after the clock was set back. */
 export const graceLeft = ({ since, failing }: Pick<Absence, 'since' | 'failing'>, graceMs: number, at: number): number =>
   failing ? restMs(since + graceMs, at, graceMs) : 0;
 
-/** Where the status shows that addresses served when the records were lost. */
+/** The machines on which addresses served according to the status, after the records were lost. */
 export function stoodIn(addresses: Readonly<Record<Address, { readonly servedOn?: ProviderID }>>): {
   readonly stood?: Readonly<Record<Address, ProviderID>>;
 } {

@@ -6,23 +6,23 @@ import type { Member } from './assignment.ts';
 import { entries, type PoolContext, wanted } from './context.ts';
 import type { PoolView } from './view.ts';
 
-/** Addresses that an object names, and that were never its own: somebody may need them where they are. */
+/** Addresses that an object names but never owned: they may be in use elsewhere. */
 
 export const adoptionOf = ({ spec, exposed }: Pick<PoolContext, 'spec' | 'exposed'>): Adoption =>
   spec?.adoption ?? (exposed ? 'Unassigned' : 'Any');
 
-/** The address is not taken: it may be in use where it is, or nobody can tell. */
+/** The address is not taken: it may be in use where it is, or that is unknown. */
 export function isWithheld(context: Pick<PoolContext, 'spec' | 'exposed'>, { adopts }: Pick<Member, 'adopts'>): boolean {
   if (adopts === undefined) return false;
   const adoption = adoptionOf(context);
   return adoption === 'Never' || (adoption === 'Unassigned' && adopts !== 'Free');
 }
 
-/** The provider has told of the address, and nothing says that it is to stay where it is. */
+/** The provider has reported the address, and no adoption rule leaves it where it is. */
 export const isTaken = (context: Pick<PoolContext, 'spec' | 'exposed'>, member: Pick<Member, 'adopts'>): boolean =>
   member.adopts !== 'Unseen' && !isWithheld(context, member);
 
-/** Where an address that starts is, as far as it was never the pool's own. */
+/** The place of an address that starts, if it was never the pool's own. */
 export function foundAt({ remembered, provided }: PoolContext, address: Address, origin: AddressContext['origin']): Pick<Member, 'adopts'> {
   if (isOwn({ origin, epoch: 0, ...remembered[address] })) return {};
   const observed = provided?.[address];
@@ -35,9 +35,9 @@ export function ownedFrom(context: PoolContext, address: Address): PoolContext {
   return adopts === undefined ? context : { ...context, members: { ...context.members, [address]: member as Member } };
 }
 
-// ---------------------------------------------------------------- what people are told
+// ---------------------------------------------------------------- messages for users
 
-/** Why addresses that are wanted are not taken; null for none. */
+/** Why wanted addresses are not taken; null for none. */
 export function adoptionProblem({ context }: PoolView): Finding | null {
   const findings = wanted(context).flatMap((address) => findingOf(context, address, context.members[address]) ?? []);
   const [first] = findings;
@@ -67,7 +67,7 @@ export function findingOf(context: PoolContext, address: Address, member: Member
   }
 }
 
-/** What began between the two: an address is not taken, or was taken off a machine outside of this cluster. */
+/** What changed between the two contexts: an address is not taken, or was taken off a machine outside this cluster. */
 export const adoptionEvents = (before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] =>
   entries(after.members).flatMap(([address, member]) => {
     const former = before?.members[address];

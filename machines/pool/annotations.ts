@@ -2,52 +2,52 @@ import { parseAddress } from '../model/address.ts';
 import { type Address, MOVE_TO } from '../model/types.ts';
 import { type Parks, parksIn } from './parks.ts';
 
-/** What people ask of the operator by annotations of an object, and take back by removing them. */
+/** What users request from the operator by annotations on an object, and withdraw by removing them. */
 
-/** On a FloatingIPPool or a RoutedIP: `"true"` has the operator decide nothing for it. */
+/** On a FloatingIPPool or a RoutedIP: `"true"` makes the operator decide nothing for it. */
 export const PAUSED = 'routedip.io/paused';
 
-/** A server takes 256 KiB of annotations from whoever may write the object, and each request is looked at in every turn: beyond this none is. */
+/** The API server accepts 256 KiB of annotations from anyone who may write the object, and each request is evaluated in every turn: above this limit none is. */
 const MOST_MOVES = 100;
-/** Of the annotation, characters: as many requests with the longest names have fewer. */
+/** Length of the annotation, characters: that many requests with the longest names are shorter. */
 const LONGEST_MOVES = 32_768;
-/** Of a value that is none, so many characters are told. */
+/** How many characters of an invalid value are shown. */
 const LONGEST_VALUE = 100;
 
-/** The annotations as they are; what an object does not bear is absent. */
+/** The raw annotations; those not on the object are absent. */
 export interface Marks {
   readonly paused?: string;
   readonly moveTo?: string;
   readonly unassigned?: string;
-  /** The object is deleted, and waits for us. */
+  /** The object has been deleted and waits for our finalizer. */
   readonly deleting?: boolean;
 }
 
-/** What a pool knows of its annotations. */
+/** State of the annotations of a pool. */
 export interface NotedMarks {
-  /** The annotation is there. */
+  /** The annotation is present. */
   readonly isTold: boolean;
   readonly paused: boolean;
   readonly deleting: boolean;
-  /** Why an annotation does not count; null for no reason. */
+  /** Why an annotation is ignored; null for no reason. */
   readonly wrong: string | null;
-  /** The annotation that asks for moves, and what it asks for, in its order; absent for none. */
+  /** The annotation that requests moves, and its requests in order; absent for none. */
   readonly moveTo?: string;
   readonly moves?: readonly Move[];
-  /** What is wanted on no node; absent without that annotation. */
+  /** Addresses requested to be on no node; absent without that annotation. */
   readonly parks?: Parks;
 }
 
-/** Somebody wants an address on a node. */
+/** A request to move an address to a node. */
 export interface Move {
-  /** As it stands in the annotation. */
+  /** As written in the annotation. */
   readonly text: string;
-  /** Null for that of a RoutedIP, and where there is none to be read. */
+  /** Null for a RoutedIP, and where no address can be parsed. */
   readonly address: Address | null;
   readonly node: string;
-  /** The address is no more on the node on which it was, for this. */
+  /** The address has left its former node for this move. */
   readonly begun: boolean;
-  /** What came of it; null before. What was answered is taken out of the annotation. */
+  /** Outcome; null before. An answered request is removed from the annotation. */
   readonly answer: { readonly done: boolean; readonly message: string } | null;
 }
 
@@ -56,10 +56,10 @@ interface Marked {
   readonly marks?: NotedMarks | null | undefined;
 }
 
-/** Nothing is decided for it: nothing is granted but where an address stands already, nothing created, released or published. What is under way ends. */
+/** Nothing is decided for it: nothing is granted except where an address already is, nothing created, released or published. What is under way completes. */
 export const isPaused = ({ marks }: Marked): boolean => marks?.paused === true;
 
-/** Takes over the annotations. From the end of a pause on the nodes count as unknown until they are told again: nothing is decided on what is out of date. */
+/** Takes over the annotations. When a pause ends, the nodes count as unknown until they are observed again, so that nothing is decided on outdated facts. */
 export function observeMarks<C extends Marked & { readonly query: string | null; readonly exposed: object | null }>(
   context: C,
   given: Marks | undefined,
@@ -69,7 +69,7 @@ export function observeMarks<C extends Marked & { readonly query: string | null;
   return { ...context, marks, ...(isPaused(context) && !isPaused({ marks }) && { query: null }) };
 }
 
-/** What was told of a request that still stands is remembered. */
+/** The answer to a request that is still present is kept. */
 function noted(
   { paused, moveTo, unassigned, deleting = false }: Marks,
   { marks, exposed }: Marked & { readonly exposed: object | null },

@@ -2,37 +2,37 @@ import type { Address, Candidate, ErrorKind, NodeRef, Place, ProviderID } from '
 import type { Contest } from '../policy/contention.ts';
 import { NodeQueue } from './node-queue.ts';
 
-/** What the pool knows of one of its addresses. */
+/** State of one of its addresses in the pool. */
 export interface Member {
   /** The address's place in line: lower goes first among equals. */
   readonly rank: number;
   /** True while the address waits for a node. */
   readonly ready: boolean;
-  /** Who holds it at the provider, as far as known; null for nobody. */
+  /** Holder at the provider, as far as known; null for none. */
   readonly holder: ProviderID | null;
   readonly region: string;
-  /** The node that was granted or holds it and is not given back. */
+  /** The node that was granted or holds it, and was not given back. */
   readonly node: NodeRef | null;
-  /** Name of the node to which an assign may be under way that was sent before the records were lost; absent for none. Nobody else may have it before the
-   *  address has said that it is over. */
+  /** Name of the node to which an assign sent before the records were lost may be under way; absent for none. No other address may have it before this address has reported
+   *  that the assign is over. */
   readonly toward?: string;
-  /** Where the provider last confirmed the address, as long as it has not gone from there: nobody else may have this node. */
+  /** Where the provider last confirmed the address, as long as it has not left: no other address may have this node. */
   readonly stands: NodeRef | null;
   /** True once the provider confirmed the address on `node`. */
   readonly confirmed: boolean;
-  /** Whether `node` was eligible when the address was last told. */
+  /** Whether `node` was eligible according to the last message to the address. */
   readonly eligible: boolean;
-  /** True once the address has said where it stands since it was started. */
+  /** True once the address has reported its state since it was started. */
   readonly heard: boolean;
-  /** What it was told when it was to leave the node on which it stands and another one did not take it; absent while none has refused it since. */
+  /** The refusal that it got when it had to leave its node and another node did not take it; absent while none has refused it since. */
   readonly refused?: { readonly node: string; readonly kind: ErrorKind; readonly message: string };
-  /** Whether somebody else moves it, too. */
+  /** Whether another controller also moves it. */
   readonly contest: Contest;
-  /** Where it was found, as long as it was never its owner's; absent for one that is. */
+  /** Where it was found, as long as it is not owned (see isOwn); absent once it is. */
   readonly adopts?: Place;
   /** True from the moment the address is no longer wanted until it is released. */
   readonly retiring: boolean;
-  /** It was told that somebody wants it on no node; absent for no. */
+  /** It was notified that it must be on no node; absent for no. */
   readonly parked?: boolean;
 }
 
@@ -40,23 +40,23 @@ export interface GrantInput {
   readonly members: Readonly<Record<Address, Member>>;
   /** Eligible nodes, the next one first. */
   readonly candidates: readonly Candidate[];
-  /** Nodes that may keep an address that sits on them, but get none. */
+  /** Nodes that may keep their current address, but get no other. */
   readonly keeping: readonly Candidate[];
-  /** Nodes that are about to go: an address that is on one of them stays until another node can be had. */
+  /** Nodes that are about to go: an address on one of them stays until another node is available. */
   readonly leaving: readonly Candidate[];
   /** Nodes that other pools hold. */
   readonly fullNodes: readonly string[];
-  /** Node name → times (ms since the epoch) before which it is not tried again; `urgentAt`: by addresses on no node that is about to go. */
+  /** Node name → times (ms since the epoch) before which it is not retried; `urgentAt`: for addresses that are not on a node about to go. */
   readonly backOff: Readonly<Record<string, { readonly until: number; readonly urgentAt?: number }>>;
-  /** Providers' ids of nodes that hold an address which no member stands for: tried last. */
+  /** Provider IDs of nodes that hold an address that is not a member: tried last. */
   readonly occupied: readonly ProviderID[];
-  /** Time (ms since the epoch) before which an address is not moved: somebody else wants it elsewhere. */
+  /** Time (ms since the epoch) before which an address is not moved, because another controller wants it elsewhere. */
   readonly resting: Readonly<Record<Address, number>>;
   readonly coolOffMs: number;
   readonly lastAssignmentAt: number | null;
-  /** Somebody with whom assignments are spaced has a grant that is not confirmed yet; absent for false. */
+  /** A pool whose assignments are spaced with this one's has an unconfirmed grant; absent for false. */
   readonly othersTurn?: boolean;
-  /** Nodes on which somebody wants an address that could stay where it is; absent for none. */
+  /** Requested nodes for addresses that could stay where they are; absent for none. */
   readonly wishes?: Readonly<Record<Address, string>>;
 }
 
@@ -67,18 +67,18 @@ export interface Grant {
 
 export interface Grants {
   readonly grants: readonly Grant[];
-  /** Addresses that serve on a node about to go, and the nodes that they would be granted if they left it now. */
+  /** Addresses that serve on a node about to go, and the nodes that they would be granted if they left now. */
   readonly reliefs: readonly Grant[];
   /** When time alone may allow another grant, ms since the epoch; null when only a fact can. */
   readonly nextAt: number | null;
 }
 
-/** Who gets which node now. An address that already sits on a free node that is eligible, or may keep it, keeps it, whatever else waits: no cloud call is needed for that; one
- *  whose eligible node is about to be let go of by another address of the pool waits for it.
- *  The rest pair the heads of two lines: addresses (unattached first, then by rank) and nodes (unoccupied first, then in queue order; of the
- *  address's region, not held by another pool, not in back-off, not held by an address that was just started and has not been heard).
- *  An address that rests keeps a node on which it sits, and is not moved. Addresses on nodes about to go come last in line, and stay where they are when no node is left for them. While a cool-off is set at most one grant is unconfirmed, and the next one comes
- *  no sooner than the cool-off after the last confirmed assignment. An address that somebody wants on a certain node leaves the one that it has for that one only. Source: FLIPOP's assignment queue. */
+/** Which address gets which node now. An address already on a free node that is eligible, or may keep it, keeps it before anything else: no cloud call is needed; an address
+ *  whose eligible node is about to be released by another address of the pool waits for it. The rest pair the heads of two lines: addresses (unattached first, then by rank)
+ *  and nodes (unoccupied first, then in queue order; in the address's region, not held by another pool, not in back-off, not held by an address that was just started and has
+ *  not reported). An address that rests keeps its node and is not moved. Addresses on nodes about to go come last in line, and stay where they are when no node is left for
+ *  them. With a cool-off at most one grant is unconfirmed, and the next one comes no sooner than the cool-off after the last confirmed assignment. An address with a requested
+ *  node leaves its own only for that one. Source: FLIPOP's assignment queue. */
 export function grants(input: GrantInput, at: number): Grants {
   const taken = new Set(Object.values(input.members).flatMap(({ node, toward }) => node?.name ?? toward ?? []));
   const waiting = Object.entries(input.members)
@@ -104,7 +104,7 @@ export function grants(input: GrantInput, at: number): Grants {
   const rested = [...open, ...leavers].filter(rests).map(({ address }) => input.resting[address] ?? at);
   const paired = pairs(input, movers, taken, at);
   const moved = paired.grants.filter(({ address }) => input.members[address]?.ready);
-  // Whoever has not said yet where it stands may be next in line, and whoever has left its node by then would have none.
+  // An address that has not reported its state may be next in line; an address that left its node for that place would then have none.
   const isHeard = Object.values(input.members).every(({ heard, retiring }) => heard || retiring);
   const reliefs = paired.grants.filter(({ address }) => isHeard && !input.members[address]?.ready && input.members[address]?.eligible);
   const going = new Set(moved.map(({ address }) => address));
@@ -115,7 +115,7 @@ export function grants(input: GrantInput, at: number): Grants {
   return { grants: [...kept, ...moved, ...staying], reliefs, nextAt: times.length > 0 ? Math.min(...times) : null };
 }
 
-/** Those who were confirmed on a node that is about to go, in line. */
+/** Addresses confirmed on a node that is about to go, in line. */
 const leaversOf = ({ members, leaving }: GrantInput): readonly Waiter[] => {
   if (leaving.length === 0) return [];
   const going = new Map(leaving.map(({ name, providerID }) => [name, providerID]));
@@ -125,7 +125,7 @@ const leaversOf = ({ members, leaving }: GrantInput): readonly Waiter[] => {
     .sort(inLine);
 };
 
-/** Those who were confirmed on a node that they could keep, and are wanted on another one. */
+/** Addresses confirmed on a node that they could keep, but requested on another one. */
 const wishersAmong = (input: GrantInput, leaving: readonly Waiter[]): readonly Waiter[] => {
   const leavers = new Set(leaving.map(({ address }) => address));
   return (Object.keys(input.wishes ?? {}) as Address[])
@@ -136,7 +136,7 @@ const wishersAmong = (input: GrantInput, leaving: readonly Waiter[]): readonly W
     .sort(inLine);
 };
 
-/** Eligible nodes that an address on its way out has not let go of yet, or to which one may be on its way: an address that sits on one need not move. */
+/** Eligible nodes that a retiring address has not released yet, or to which one may be on its way: an address on such a node need not move. */
 function awaitedAmong({ members, candidates, keeping }: GrantInput): ReadonlySet<ProviderID> {
   const names = new Set(
     Object.values(members).flatMap(({ retiring, node, toward }) => [retiring && node ? node.name : [], toward ?? []].flat()),
@@ -153,7 +153,7 @@ interface Waiter {
 const inLine = (a: Waiter, b: Waiter): number =>
   Number(a.member.holder !== null) - Number(b.member.holder !== null) || a.member.rank - b.member.rank || (a.address < b.address ? -1 : 1);
 
-/** Those who sit on one of the nodes, and may have it. */
+/** Addresses that are on one of the nodes and may keep it. */
 function keepers(input: GrantInput, nodes: readonly Candidate[], waiting: readonly Waiter[], taken: ReadonlySet<string>): Grant[] {
   if (waiting.length === 0) return [];
   const free = new Map(nodes.filter(({ name }) => !taken.has(name)).map((node) => [node.providerID, node]));
@@ -169,7 +169,7 @@ function keepers(input: GrantInput, nodes: readonly Candidate[], waiting: readon
 }
 
 function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<string>, at: number): Pick<Grants, 'grants' | 'nextAt'> {
-  // Asked of a pool with thousands of nodes whenever anything happens to it, and mostly nobody waits.
+  // Called on every event, also in pools with thousands of nodes; usually no address waits.
   if (movers.length === 0) return { grants: [], nextAt: null };
   const full = new Set(input.fullNodes);
   const standing = new Map(
@@ -177,7 +177,7 @@ function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<
   );
   const occupied = new Set([...input.occupied, ...heldAside(input.members)]);
   const unheard = new Set(Object.values(input.members).flatMap(({ heard, holder }) => (heard ? [] : (holder ?? []))));
-  // Where an assign has failed it is tried again when no other node is free.
+  // A node where an assign has failed is retried when no other node is free.
   const hasFailed = ({ name }: Candidate): boolean => Object.hasOwn(input.backOff, name);
   const free = input.candidates
     .filter(({ name, providerID }) => !taken.has(name) && !full.has(name) && !unheard.has(providerID))
@@ -217,7 +217,7 @@ interface Pairing {
   readonly spacing: ReturnType<typeof spacingOf>;
 }
 
-/** Each mover with the first node that it may have and that is not left alone until later; and, for those without one, when time may give them one. */
+/** Pairs each mover with the first node that it may have and that is not in back-off; for those without one, the times at which one may become available. */
 function paired(
   { movers, line, standing, wishes, spacing }: Pairing,
   at: number,
@@ -240,14 +240,14 @@ function paired(
 export const standsOn = (nodes: readonly Candidate[], { stands }: Member): boolean =>
   stands !== null && nodes.some(({ name, providerID }) => name === stands.name && providerID === stands.providerID);
 
-/** Holders of addresses that neither wait nor hold a node: they recover from an error, or are on their way out. */
+/** Holders of addresses that neither wait nor hold a node: they recover from an error, or are retiring. */
 const heldAside = (members: GrantInput['members']): readonly ProviderID[] =>
   Object.values(members).flatMap((member) => (member.holder && !member.node && (!member.ready || member.retiring) ? [member.holder] : []));
 
-/** An assign of the address may be under way: it was granted a node on which it is not confirmed, or was before the records were lost. */
+/** An assign of the address may be under way: its granted node is not confirmed, or such an assign was sent before the records were lost. */
 export const isUnderWay = ({ node, confirmed, toward }: Member): boolean => (node ? !confirmed : toward !== undefined);
 
-/** How many grants the cool-off lets through now, and when it lets the next one through if time alone decides. */
+/** How many grants the cool-off allows now, and when it allows the next one if time alone decides. */
 export function spacingOf(
   input: Pick<GrantInput, 'members' | 'coolOffMs' | 'lastAssignmentAt' | 'othersTurn'>,
   at: number,

@@ -27,126 +27,126 @@ import { isUnderWay, type Member } from './assignment.ts';
 import { type Binding, type Exposed, exposedBefore } from './exposed.ts';
 import type { GaveUp } from './gave-up.ts';
 
-/** What a pool remembers: the least that decides. */
+/** State of a pool: the minimum needed for its decisions. */
 export interface PoolContext {
   readonly id: ActorId;
   readonly ref: ObjectRef;
   readonly generation: number;
   /** The last valid spec; null before the first one. */
   readonly spec: PoolSpec | null;
-  /** Why the present spec is not valid; null when it is. */
+  /** Why the current spec is not valid; null when it is. */
   readonly error: string | null;
-  /** Of that, where it is no matter of the spec; null or absent where it is. A RoutedIP says it in `exposed`. */
+  /** Reason for that error where the spec is not the cause; null or absent where it is. For a RoutedIP it is in `exposed`. */
   readonly errorReason?: ErrorReason | null;
-  /** What people ask for by annotations; null or absent for nothing. */
+  /** What users request by annotations; null or absent for nothing. */
   readonly marks?: NotedMarks | null;
-  /** What all the rest of this section is about; null for a FloatingIPPool. */
+  /** State of a RoutedIP; null for a FloatingIPPool. */
   readonly exposed: Exposed | null;
-  /** Addresses of the spec that another object has, by its name. */
+  /** Addresses of the spec that another object has, with the name of that object. */
   readonly conflicts: Readonly<Record<Address, string>>;
-  /** Who has the name of its record set; null or absent for nobody else. */
+  /** Other owner of the name of its record set; null or absent for none. */
   readonly nameOwner?: string | null;
   /** The selectors under which `candidates` were found; null before the first fact. */
   readonly query: string | null;
   /** Eligible nodes, the next one first. */
   readonly candidates: readonly Candidate[];
-  /** Nodes that match but for being about to go: they keep their addresses until those can move. */
+  /** Nodes that match except for being about to go: they keep their addresses until those can move. */
   readonly leaving: readonly Leaving[];
   /** Nodes that stopped matching and may come back, sorted by name; some of them keep their addresses meanwhile. */
   readonly absent: readonly Absence[];
-  /** Too many nodes went at once: nothing is moved. */
+  /** Too many nodes went away at once: nothing is moved. */
   readonly held: boolean;
-  /** The selectors under which nodes were last found: nodes that others let through are not absent. */
+  /** The selectors under which nodes were last found: nodes that only other selectors matched do not count as absent. */
   readonly matchedBy: string | null;
-  /** Absent nodes for whose machines the provider is being asked. */
+  /** Absent nodes whose machines are being looked up at the provider. */
   readonly asking: readonly NodeRef[];
-  /** The time for which the next look at the absent nodes is set; null for none. */
+  /** The time of the next check of the absent nodes; null for none. */
   readonly recoverAt: number | null;
   readonly members: Readonly<Record<Address, Member>>;
-  /** Provider of the present members. */
+  /** Provider of the current members. */
   readonly provider: string;
   readonly nextRank: number;
-  /** By node: when it is tried again, and the failures so far. */
+  /** By node: the next retry, and the failures so far. */
   readonly backOff: Readonly<Record<string, NodeBackOff>>;
   /** Claims that others hold: on nodes, by family; `@` and an address that another pool runs; `#create` while another one creates an address. */
   readonly fullNodes: readonly string[];
-  /** What the provider reported of all addresses of the token when it was last told; null before. Used to start addresses, then dropped. */
+  /** The provider's last report on all addresses of the token; null before the first. Used to start addresses, then dropped. */
   readonly provided: Readonly<Record<Address, ObservedAddress>> | null;
-  /** Holders of addresses that are no members, as last reported. */
+  /** Holders of addresses that are not members, as last reported. */
   readonly occupied: readonly ProviderID[];
   readonly lastAssignmentAt: number | null;
   readonly acquiring: Acquiring;
-  /** Whether its namespace may keep one address more; null or absent where there is no limit. Used up as a creation begins. */
+  /** Whether its namespace may keep one more address; null or absent where there is no limit. Used up when a creation begins. */
   readonly room?: Room | null;
-  /** Addresses that this pool created, wanted or not: used again before another is created. */
+  /** Addresses that this pool created, wanted or not: reused before another is created. */
   readonly created: readonly Address[];
-  /** How often in a row its spec lost addresses that it was given; 0 or absent for never. */
+  /** How often in a row its spec lost addresses that were added to it; 0 or absent for never. */
   readonly reverts?: number;
   readonly remembered: Readonly<Record<Address, Remembered>>;
-  /** The machines on which addresses served that were started anew since, until it is heard where they are; null or absent for none. */
+  /** The machines on which restarted addresses served before, until the addresses report where they are; null or absent for none. */
   readonly stood?: Readonly<Record<Address, ProviderID>> | null;
-  /** The time for which the next grant is set; null for none. */
+  /** The time of the next grant; null for none. */
   readonly grantAt: number | null;
   readonly deleted: boolean;
-  /** Addresses that went from the pool, the last of them, and those that it had when it was deleted: then no node is to bear them as its annotation. */
+  /** Addresses that left the pool most recently, and those that it had when it was deleted: their annotations are then removed from all nodes. */
   readonly left: readonly Address[];
-  /** Addresses of its own that it gave up a short while ago where they stood, while no other node was spare: what comes after them may need the room. Absent for none. */
+  /** Own addresses that it gave up recently where they were, while no other node was spare: their successors may need the room. Absent for none. */
   readonly gaveUp?: readonly GaveUp[];
   /** Creation of the object, ms since the epoch. */
   readonly since: number;
-  /** What the pool's record set was told last; null while there is none. */
+  /** The last target and addresses sent to the pool's record set; null while there is none. */
   readonly named: Named | null;
 }
 
 export interface NodeBackOff {
-  /** When it began; absent in records of before. */
+  /** When the back-off began; absent in records written by earlier versions. */
   readonly since?: number;
   readonly until: number;
-  /** When one that does not serve meanwhile tries it again, where that is sooner; absent where it is not. */
+  /** When an address that is not serving meanwhile may retry it, where that is sooner; absent otherwise. */
   readonly urgentAt?: number;
   readonly attempts: number;
-  /** What the provider said; absent in records of before. */
+  /** The provider's message; absent in records written by earlier versions. */
   readonly message?: string;
 }
 
-/** How far the creation of an address has come. */
+/** Progress of the creation of an address. */
 export interface Acquiring {
-  /** True while the addresses that exist are listed before a creation: from there on nobody else may create. */
+  /** True while the existing addresses are listed before a creation: from then on no other pool may create. */
   readonly intending: boolean;
-  /** Written before the call; null while none is under way. Kept while `unclear`, so that a rebuild finds the same. */
+  /** Written before the call; null while none is under way. Kept while `unclear`, so that a rebuild finds the same state. */
   readonly intent: { readonly knownAddresses: readonly Address[]; readonly listedAt: number; readonly region: string } | null;
-  /** Time (ms since the epoch) from which a list can tell what became of the call; null before the call. */
+  /** Time (ms since the epoch) from which a list shows the outcome of the call; null before the call. */
   readonly inDoubtUntil: number | null;
-  /** The intent was found in the status, and was not looked up since, or others may create since: it waits for no right that they have. Absent for one that was not. */
+  /** The intent was found in the status and has not been looked up since, or others may create since: it does not claim that right while they hold it. Absent otherwise. */
   readonly remembered?: true;
-  /** What became of the call cannot be told as long as the account refuses the credentials: others create meanwhile, and what a list shows later may be theirs. Absent before. */
+  /** The outcome of the call is unknown as long as the account refuses the credentials: others create meanwhile, and what a list shows later may be theirs. Absent before. */
   readonly othersCreate?: true;
-  /** The spec under which it was begun, where addresses are made elsewhere under the present one; absent else. */
+  /** The spec under which it began, where addresses are created elsewhere under the current one; otherwise absent. */
   readonly by?: PoolSpec;
-  /** What its Jobs go by has changed since it was begun; false or absent for no. */
+  /** The policy of its Jobs has changed since it began; false or absent for no. */
   readonly renewed?: boolean;
-  /** When the intent was recorded that was dropped last, before anything was sent; absent for none. */
+  /** When the last intent that was dropped before anything was sent was recorded; absent for none. */
   readonly dropped?: number;
-  /** What was made is not wanted any more, and is being given back: until it is gone the intent stays, so that a rebuild does not lose it. Absent for none. */
+  /** The created address is no longer wanted and is being given back: the intent stays until it is gone, so that a rebuild does not lose it. Absent for none. */
   readonly givenBack?: Address;
-  /** Exists at the provider, but does not stand in `spec.ips` yet. */
+  /** Exists at the provider, but is not in `spec.ips` yet. */
   readonly unpublished: Address | null;
-  /** Published, but no spec was observed yet that is as new as that. */
+  /** Published, but no spec of that generation or later was observed yet. */
   readonly published: readonly Address[];
   /** Generation of the spec in which the last of them was published; 0 for none. */
   readonly publishedIn: number;
-  /** More than one address may be ours: a person decides. */
+  /** More than one address may be ours: a user has to decide. */
   readonly unclear: readonly Address[];
   readonly failure: JobFailure | null;
   readonly attempts: number;
   readonly until: number | null;
 }
 
-/** What a record set is to hold, and where; `target` null for nowhere. */
+/** What a record set should hold, and where; `target` null for nowhere. */
 export interface Named {
   readonly target: RecordTarget | null;
   readonly addresses: readonly Address[];
-  /** Who has the name instead; absent for nobody. */
+  /** The other owner of the name; absent for none. */
   readonly owner?: string;
 }
 
@@ -155,17 +155,17 @@ export interface PoolInput {
   readonly ref: ObjectRef;
   /** Creation of the object, ms since the epoch. */
   readonly since: number;
-  /** The provider that its spec names, valid or not; absent for none that is known. A creation that is remembered is held from the start: no other pool may create there meanwhile. */
+  /** The provider named by its spec, valid or not; absent where unknown. A remembered creation is held from the start: no other pool may create there meanwhile. */
   readonly provider?: string;
-  /** What the object's status remembers, when the records were lost. */
+  /** State recovered from the object's status after the records were lost. */
   readonly remembered?: RememberedPool;
 }
 
-/** Of a RoutedIP with what it has got. */
+/** For a RoutedIP, with its binding. */
 export interface RememberedPool extends Partial<Binding> {
   readonly lastAssignmentAt: number | null;
   readonly intent: Acquiring['intent'];
-  /** The spec under which that was begun, as far as records tell. */
+  /** The spec under which that began, as far as records show. */
   readonly by?: PoolSpec;
   /** Time (ms since the epoch) until which a creation that was under way may still take effect. */
   readonly inDoubtUntil: number;
@@ -180,13 +180,13 @@ export interface PoolSettings {
   readonly callDeadlineMs: number;
 }
 
-/** Stands in the claims for the right to create an address: lists from before and after tell a new one only while nobody else creates. */
+/** In the claims, stands for the right to create an address: comparing the lists from before and after identifies a new one only while no other pool creates. */
 export const CREATE_CLAIM = '#create';
 
-/** Stands in the claims for the turn of those whose assignments are spaced together: one of them is granted a node at a time. */
+/** In the claims, stands for the turn of pools whose assignments are spaced together: one of them is granted a node at a time. */
 export const turnClaim = (turn: string): string => `#turn/${turn}`;
 
-/** Stands in the claims for an address: one actor runs it at a time. A pool that is to have an address of another one waits until that one let it go. */
+/** In the claims, stands for an address: one actor runs it at a time. A pool that takes over an address waits until the other pool has released it. */
 export const addressClaim = (address: Address): string => `@${address}`;
 
 export const NOT_ACQUIRING: Acquiring = {
@@ -254,13 +254,13 @@ export const tell = (
   params: { to: addressActor(context.id, address), event },
 });
 
-/** Where the address can go; empty for anywhere. A platform that Jobs drive has no regions but what its class says now: an address is not made in one for good. */
+/** Where the address can go; empty for anywhere. On a platform driven by Jobs only the current class decides: an address is not bound to the region of its creation. */
 export const regionOf = ({ spec }: Pick<PoolContext, 'spec'>, { region }: Pick<Member, 'region'>): string =>
   spec?.exposes?.subject ? spec.region : region;
 
 const byNode = memo((leaving: readonly Leaving[]) => new Map(leaving.map((node) => [nodeKey(node), node])));
 
-/** The node of that name and machine, when it is about to go. */
+/** The node with that name and machine, if it is about to go. */
 export const leavingNode = ({ leaving }: Pick<PoolContext, 'leaving'>, node: NodeRef): Leaving | undefined =>
   byNode(leaving).get(nodeKey(node));
 
@@ -278,19 +278,19 @@ export const isPrimed = (context: PoolContext): boolean =>
   context.query === queryIn(context.spec) &&
   (context.exposed?.guarded ?? true);
 
-/** Names what has to be watched for a spec. */
+/** Identifies what has to be watched for a spec. */
 export const queryIn = ({ match, exposes }: PoolSpec): string =>
   exposes ? serviceQueryOf(exposes.service.namespace, exposes.service.name) : queryOf(match);
 
-/** The addresses that the spec names, with those just published. */
+/** The addresses in the spec, plus those just published. */
 export const named = memo(({ spec, acquiring }: PoolContext): readonly Address[] =>
   spec ? [...new Set([...spec.ips, ...acquiring.published])] : [],
 );
 
-/** It runs the address, and has not given it up. */
+/** It runs the address and is not retiring it. */
 export const runs = ({ members }: PoolContext, address: Address): boolean => members[address]?.retiring === false;
 
-/** The addresses that the spec names, and those that it lost since the operator had added them there: they serve on, as far as its number reaches, until it names them again. */
+/** The addresses in the spec, plus those that were removed after the operator had added them: they keep serving, within the desired number, until the spec names them again. */
 export const listed = memo((context: PoolContext): readonly Address[] => {
   const { created, reverts = 0 } = context;
   return reverts === 0 ? named(context) : [...new Set([...named(context), ...created.filter((address) => runs(context, address))])];
@@ -302,23 +302,24 @@ export const wanted = memo((context: PoolContext): readonly Address[] =>
     .filter((address) => context.conflicts[address] === undefined),
 );
 
-/** After the records were lost: what the status says is not all taken over yet, and is the only memory of it. */
+/** After the records were lost: the state in the status is not fully taken over yet, and the status is its only copy. */
 export const isRemembering = ({ remembered }: PoolContext): boolean => Object.keys(remembered).length > 0;
 
-/** The family of the addresses that the pool is to keep on nodes: of those it lists, which are of one, or of those it creates. */
+/** The family of the pool's addresses: that of its listed addresses, which share one, or of those it creates. */
 export const familyServed = ({ spec }: PoolContext): Family => (spec?.ips[0] ? familyOf(spec.ips[0]) : 4);
 
-/** Its spec names fewer addresses than it wants. */
+/** The spec names fewer addresses than the pool wants. */
 export const lacks = (context: PoolContext): boolean => named(context).length < (context.spec?.desired ?? 0);
 
-/** The same, and none is left that it could name: one is to be created. */
+/** The same, and it has no other address to name: one has to be created. */
 export const isShort = (context: PoolContext): boolean => listed(context).length < (context.spec?.desired ?? 0);
 
 /** A creation is under way, or its outcome has to be looked up. */
 export const isCreating = ({ intent, unclear, givenBack }: Acquiring): boolean =>
   intent !== null && unclear.length === 0 && givenBack === undefined;
 
-/** Claims where its addresses are, which bear their own. An assignment that was under way before its class spaced it, or was another one, goes on beside that of whoever has the turn. */
+/** Claims while an assignment is under way; the addresses have their own claims. An assignment that began before its class spaced it, or under another class, continues beside
+ *  that of the pool whose turn it is. */
 export const turnsTaken = ({ spec, members, fullNodes }: PoolContext): readonly string[] => {
   const turn = spec?.exposes?.turn ? turnClaim(spec.exposes.turn) : null;
   return turn !== null && Object.values(members).some(isUnderWay) && !fullNodes.includes(turn) ? [turn] : [];

@@ -5,7 +5,7 @@ import { served } from './node-absence.ts';
 
 /** A pool and its record set: which of its addresses are published. */
 
-/** How long what serves may change before the record set is told, ms: a failover that ends sooner leaves DNS alone. */
+/** How long the serving addresses may change before the record set is updated, ms: a shorter failover leaves DNS alone. */
 export const PAUSE_MS = 2000;
 
 const namedNow = (context: PoolContext, at: number): Named => {
@@ -15,7 +15,7 @@ const namedNow = (context: PoolContext, at: number): Named => {
   return { target, addresses: serving.sort(), ...(owner && { owner }) };
 };
 
-/** The record set is to hold something else than it was told. What a paused pool publishes stays. */
+/** The record set should hold something other than what was last sent. What a paused pool publishes stays. */
 export const namesDiffer = (context: PoolContext, at: number): boolean => {
   if (isPaused(context)) return false;
   const now = namedNow(context, at);
@@ -24,7 +24,7 @@ export const namesDiffer = (context: PoolContext, at: number): boolean => {
   return JSON.stringify([now.target, now.addresses, now.owner]) !== JSON.stringify([target, addresses, owner]);
 };
 
-/** Some addresses have not said yet where they are: what is known of the others is not all that serves. */
+/** Some addresses have not reported where they are: the others may not be all that serve. */
 export const isUnsettled = (context: PoolContext): boolean =>
   !isPrimed(context) ||
   entries(context.members).some(
@@ -32,7 +32,7 @@ export const isUnsettled = (context: PoolContext): boolean =>
       !retiring && (!heard || (node !== null && !confirmed && holder === node.providerID)),
   );
 
-/** Tells the record set what it is to hold; the first time it begins it. */
+/** Sends the record set its wanted state; starts it the first time. */
 export function name(context: PoolContext, at: number): Next {
   if (!namesDiffer(context, at)) return next(context);
   const named = namedNow(context, at);

@@ -4,19 +4,19 @@ import { isLeaving, leavingAmong } from '../policy/drain.ts';
 import { asReady } from '../policy/recovery-grace.ts';
 import type { PoolSpec } from '../spec/pool.ts';
 
-/** How the nodes of the cluster stand to a pool; each list sorted by name, no node in two of them. */
+/** The eligibility of the cluster's nodes for a pool; each list sorted by name, no node in two of them. */
 export interface Standings {
   /** May be granted an address. */
   readonly matching: readonly Candidate[];
-  /** Would match, were they not about to go, as far as the pool drains nodes, or to be evacuated. */
+  /** Would match, but are about to go, as far as the pool drains nodes, or are being evacuated. */
   readonly leaving: readonly Leaving[];
-  /** Would match, were they Ready and did they run a pod that is. Told only when the pool has a grace for them; not of those that are about to go. */
+  /** Would match if they, or a pod on them, were Ready. Filled only when the pool has a grace for them; excludes nodes that are about to go. */
   readonly failing: readonly Candidate[];
 }
 
 type Rules = Pick<PoolSpec, 'match' | 'providerIDPrefix' | 'graceMs' | 'drainPolicy'>;
 
-/** Same answer for any order of the nodes. `serving` as facts bear it. */
+/** Same answer for any order of the nodes. `serving` as in ClusterFact. */
 export function standings(nodes: readonly ObservedNode[], serving: readonly string[] | null, spec: Rules): Standings {
   const rules = compile(spec.match);
   const named = servingSet(serving, spec.match);

@@ -16,5 +16,5 @@ type PoolOutcome =
       readonly at: number;
     };
 
-/** Everything that a pool may hear. */
+/** Every event that a pool may receive. */
 export type AnyPoolEvent = PoolEvent | PoolOutcome;

@@ -7,41 +7,41 @@ import type { RoutedIPReason } from '../spec/routedip.ts';
 import type { GroupOffer, GroupRefusal } from '../vip/objects.ts';
 import type { PortWarning } from './service-ports.ts';
 
-/** What a RoutedIP has got for good. */
+/** The permanent binding of a RoutedIP. */
 export interface Binding {
   /** The address; null before. */
   readonly bound: Address | null;
-  /** After the records were lost the class or issuer by which it had that; absent where nothing tells. */
+  /** After the records were lost: the class or issuer that provided the address; absent where unknown. */
   readonly boundBy?: ClassInUse;
 }
 
-/** What a RoutedIP's pool of one remembers besides. */
+/** Additional state of a RoutedIP's single-address pool. */
 export interface Exposed extends Binding {
-  /** Of the error in the spec; null while there is none. */
+  /** Reason of the error in the spec; null while there is none. */
   readonly reason: RoutedIPReason | null;
-  /** The class or issuer that a spec with an error asks for; absent before there was one. */
+  /** The class or issuer requested by an invalid spec; absent before there was one. */
   readonly source?: ClassRef;
-  /** Why the class or issuer does not count as it is now: what it said before goes on. Null when it counts. */
+  /** Why the current class or issuer is ignored: its former policy still applies. Null when it is valid. */
   readonly policyError: string | null;
-  /** What `reason` says lies with its class or issuer, not with itself; absent counts as false. */
+  /** The cause of `reason` is the class or issuer, not the RoutedIP; absent counts as false. */
   readonly byPolicy?: boolean;
-  /** Why the class or issuer by which it keeps its address is for nobody new of its namespace; absent or null when it is. */
+  /** Why the class or issuer that provided its address no longer accepts new RoutedIPs of its namespace; absent or null when it does. */
   readonly kept?: CredentialsRefusal | null;
-  /** The object cannot go without our leave: before that nothing is done for it. */
+  /** Our finalizer is on the object: nothing is done for it before that. */
   readonly guarded: boolean;
-  /** What is to become of the address although it was not made by us. */
+  /** Whether the address is deleted even though we did not create it. */
   readonly deleteAdopted: boolean;
   /** The object is deleted, but its address has to be read before it can be given up. */
   readonly deleting: boolean;
-  /** What is wrong with the Service; null for nothing, or while it is not known. */
+  /** What is wrong with the Service; null for nothing, or while unknown. */
   readonly trouble: { readonly reason: 'ServiceNotFound' | 'ServiceNotSupported'; readonly message: string } | null;
   readonly warnings: readonly PortWarning[];
-  /** What the address was told last of its firewall. */
+  /** The last firewall policy sent to the address. */
   readonly policy: FirewallPolicy;
   readonly shared: Shared;
-  /** The address of an IPGroup that it is to have; absent or null while there is none, or when it has one. */
+  /** The address of an IPGroup offered to it; absent or null while there is none, or when it has one. */
   readonly offer?: GroupOffer | null;
-  /** Why its IPGroup has none for it; absent or null for no reason. */
+  /** Why its IPGroup offers none; absent or null for no reason. */
   readonly refusal?: GroupRefusal | null;
 }
 
@@ -58,7 +58,7 @@ const UNEXPOSED: Exposed = {
   shared: { lastAssignmentAt: null, loads: {} },
 };
 
-/** Before anything was told of it, with what is remembered. */
+/** The initial state before any observation, with the remembered binding. */
 export const exposedBefore = ({ bound = null, boundBy }: Partial<Binding> = {}): Exposed => ({
   ...UNEXPOSED,
   bound,

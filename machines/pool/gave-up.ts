@@ -1,6 +1,6 @@
 import type { Address, ProviderID } from '../model/types.ts';
 
-/** An address that a pool gave up where it stood. */
+/** An address that a pool gave up while it was on a machine. */
 export interface GaveUp {
   readonly address: Address;
   readonly providerID: ProviderID;
@@ -10,5 +10,5 @@ export interface GaveUp {
 
 const ROOM_LASTS_MS = 3_600_000;
 
-/** What comes after it may be its successor. */
+/** An address granted there later may be its successor. */
 export const isRecent = ({ at }: GaveUp, now: number): boolean => now - at < ROOM_LASTS_MS;

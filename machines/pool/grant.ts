@@ -11,9 +11,9 @@ import { noteBegun, wishesIn } from './move-requests.ts';
 import { isHeld, keeping } from './node-absence.ts';
 import { isParked } from './parking.ts';
 
-/** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */
+/** A pool grants nodes: turns the result of `grants` into changes of the pool and messages to its addresses. */
 
-/** The context as if no time in it lay ahead: after the clock was set back, a wait lasts its whole time again and no longer. */
+/** The context with no times in the future: after the clock was set back, a wait lasts its whole time again and no longer. */
 function rebased(context: PoolContext, at: number): PoolContext {
   const { lastAssignmentAt, backOff, members, exposed } = context;
   const ahead = Object.entries(backOff).filter(([, { since }]) => since !== undefined && since > at);
@@ -39,7 +39,7 @@ const noLaterThan = (at: number, time: number | null): number | null => (time ==
 
 const decidedAt = memo((_: PoolContext) => new Map<number, Grants>());
 
-/** While the pool is paused addresses get the node on which they stand, and no other one. Asked of by several guards and actions in a row. */
+/** While the pool is paused, addresses get only the node that they are already on. Cached, because several guards and actions in a row use it. */
 export function decideGrants(context: PoolContext, at: number): Grants {
   const decided = decidedAt(context).get(at) ?? decide(context, at);
   decidedAt(context).set(at, decided);
@@ -58,7 +58,7 @@ const decide = (given: PoolContext, at: number): Grants => {
       leaving: context.leaving,
       fullNodes: nodesFull(context.fullNodes, familyServed(context)),
       backOff: context.backOff,
-      // Where a node may hold several, one that holds an address is no worse than others.
+      // Where a node may hold several addresses, one that already holds an address is as good as others.
       occupied: (context.spec?.exposes?.perNode ?? 1) > 1 ? [] : context.occupied,
       resting: restingIn(context, at),
       coolOffMs: context.spec?.coolOffMs ?? 0,
@@ -77,7 +77,7 @@ const inTheirRegions = (context: PoolContext): PoolContext['members'] =>
     ? Object.fromEntries(entries(context.members).map(([address, member]) => [address, { ...member, region: regionOf(context, member) }]))
     : context.members;
 
-/** Whoever is not taken, or is wanted on none, waits for no node. */
+/** An address that is not taken, or was requested to be on no node, does not wait for one. */
 const takable = (members: PoolContext['members'], context: PoolContext): PoolContext['members'] =>
   entries(members).some(([address, member]) => isLeft(context, address, member))
     ? Object.fromEntries(
@@ -88,24 +88,24 @@ const takable = (members: PoolContext['members'], context: PoolContext): PoolCon
 const isLeft = (context: PoolContext, address: Address, member: Member): boolean =>
   isWithheld(context, member) || member.parked === true || isParked(context, address);
 
-/** Of the nodes that serve a Service the youngest comes first; of equals the one with fewer addresses, then the first by name. */
+/** For a Service the youngest serving node comes first; ties go to the node with fewer addresses, then by name. */
 function inOrder({ spec, candidates, exposed }: PoolContext): readonly Candidate[] {
   if (!spec?.exposes) return candidates;
   const load = ({ name }: Candidate): number => exposed?.shared.loads[name] ?? 0;
   return [...candidates].sort((a, b) => b.createdAt - a.createdAt || load(a) - load(b) || (a.name < b.name ? -1 : 1));
 }
 
-/** When an address of those whose assignments are spaced together was last confirmed on a new node. */
+/** When an address whose assignments are spaced with this pool's was last confirmed on a new node. */
 function lastAssignment({ lastAssignmentAt, exposed, spec }: PoolContext): number | null {
   const shared = spec?.exposes?.turn ? (exposed?.shared.lastAssignmentAt ?? null) : null;
   return shared === null ? lastAssignmentAt : Math.max(shared, lastAssignmentAt ?? 0);
 }
 
-/** An assignment that is spaced together with those of this pool is not confirmed yet. */
+/** An assignment of another pool that shares this pool's spacing is not confirmed yet. */
 export const isOthersTurn = ({ spec, fullNodes }: PoolContext): boolean =>
   Boolean(spec?.exposes?.turn) && fullNodes.includes(turnClaim(spec?.exposes?.turn ?? ''));
 
-/** The addresses that are left to somebody else for a time, each with the end of it. */
+/** The addresses that are left to another controller for a time, each with the end of that time. */
 const restingIn = ({ members, spec }: PoolContext, at: number): Readonly<Record<Address, number>> =>
   Object.fromEntries(
     entries(members).flatMap(([address, { contest }]) => {
@@ -114,7 +114,7 @@ const restingIn = ({ members, spec }: PoolContext, at: number): Readonly<Record<
     }),
   );
 
-/** Hands out every node that can be had now. */
+/** Grants every node available now. */
 export function grant(context: PoolContext, at: number): Next {
   const spaced = (context.spec?.coolOffMs ?? 0) > 0;
   const { grants: decided } = decideGrants(context, at);
@@ -126,7 +126,7 @@ export function grant(context: PoolContext, at: number): Next {
       members[address] = { ...member, node: { name, providerID }, ready: false, confirmed: false, eligible: true, contest };
     }
     const looks = member?.adopts !== undefined && adoptionOf(context) !== 'Any';
-    // Where nothing has failed it makes no difference.
+    // While nothing has failed it makes no difference.
     const isTried = Object.keys(context.backOff).length > 0 && member?.stands?.name !== name;
     const serves = isTried && member !== undefined && standsOn([...context.candidates, ...context.leaving], member);
     const vacates = mayVacate(context, providerID, at);
@@ -136,7 +136,8 @@ export function grant(context: PoolContext, at: number): Next {
   return next({ ...context, members }, effects);
 }
 
-/** What it gave up on that machine. What it made is listed again as soon as it lacks one; a platform that Jobs drive says itself how many a node holds. */
+/** The addresses that it gave up on that machine. An address that it created is listed again as soon as it lacks one; a platform driven by Jobs enforces its own limit per
+ *  node. */
 function mayVacate(context: PoolContext, machine: ProviderID, at: number): readonly Address[] {
   const { spec, gaveUp = [], members, created } = context;
   if (spec?.exposes?.subject) return [];
@@ -145,14 +146,14 @@ function mayVacate(context: PoolContext, machine: ProviderID, at: number): reado
   return there.flatMap(({ address }) => (members[address] === undefined && !comesBack(address) ? address : []));
 }
 
-/** Where the other put it on a node that is about to go it stays for its rest: to take it off there would be to move it all the same. */
+/** If the other controller put it on a node that is about to go, it stays there for its rest: detaching it would also be a move. */
 function contestAfter({ leaving, spec }: PoolContext, { holder, contest }: Member, granted: ProviderID, at: number): Contest {
   if (holder !== granted) return triedAgain(contest, spec?.contention ?? null, at);
   return leaving.some(({ providerID }) => providerID === granted) ? contest : adopted(contest);
 }
 
-/** Tells addresses that their node is lost which go to another node at once, since that is free: nobody leaves a node that works for nothing. So does one
- *  that somebody wants elsewhere. */
+/** Reports to addresses that their node is lost, if a free node is available to take them at once: no address leaves a working node without a destination. Also used for an
+ *  address with a requested node. */
 export function relieve(context: PoolContext, at: number): Next {
   const members: Record<Address, Member> = { ...context.members };
   const { reliefs } = decideGrants(context, at);
@@ -169,7 +170,7 @@ export function relieve(context: PoolContext, at: number): Next {
   return next({ ...begun, members }, effects);
 }
 
-/** Sets the time of the next grant. What lies ahead because the clock was set back counts as of now, once, or every event would put the grant off. */
+/** Sets the time of the next grant. Times in the future after the clock was set back count from now, once; otherwise every event would postpone the grant. */
 export function planGrant(context: PoolContext, at: number): Next {
   const made = rebased(context, at);
   return next({ ...made, grantAt: decideGrants(made, at).nextAt });

@@ -4,13 +4,13 @@ import { contains, gives, type InvalidGroup, located, type ParsedGroup } from '.
 import type { GroupRefusal } from '../vip/objects.ts';
 import type { PoolContext } from './context.ts';
 
-/** RoutedIPs whose class takes addresses from an IPGroup. Which one a RoutedIP is to have is chosen among all that want one, Services too, and told to its pool of one;
- *  the pool has it reserved in the place of a creation. */
+/** RoutedIPs whose class takes addresses from an IPGroup. The address of a RoutedIP is chosen among all that want one, including Services, and sent to its single-address pool;
+ *  the pool reserves it instead of creating one. */
 
-/** What a RoutedIP asks of an IPGroup. */
+/** What a RoutedIP requests from an IPGroup. */
 export interface GroupWish {
   readonly group: string;
-  /** This one and no other; null for any. */
+  /** Only this one; null for any. */
   readonly address: Address | null;
   /** What it was offered before. */
   readonly preferred: readonly Address[];
@@ -18,7 +18,7 @@ export interface GroupWish {
   readonly since: number;
 }
 
-/** What the RoutedIP asks for now; null for nothing. One that reserves an address, or may have, asks on until it stands in its status. */
+/** The current request of the RoutedIP; null for none. While it reserves an address, or may have, it keeps requesting it until the address is in its status. */
 export function groupWish({ spec, exposed, acquiring, deleted, query, provided, since }: PoolContext): GroupWish | null {
   const group = spec?.exposes?.group;
   if (!spec || !group || !exposed || exposed.bound !== null || spec.ips.length > 0 || deleted || exposed.deleting) return null;
@@ -27,23 +27,23 @@ export function groupWish({ spec, exposed, acquiring, deleted, query, provided, 
   return { group: group.name, address: group.address, preferred: exposed.offer ? [exposed.offer.address] : [], since };
 }
 
-/** Takes over what was chosen, or why nothing was. */
+/** Takes over the chosen address, or why there is none. */
 export function observeGroup(context: PoolContext, { offer, refusal }: GroupObserved): Decision<PoolContext> {
   const { exposed } = context;
   return { context: exposed ? { ...context, exposed: { ...exposed, offer, refusal } } : context, effects: [] };
 }
 
-/** Another address is offered than before: it is not waited any longer. */
+/** The offer has changed: the wait is over. */
 export const isOfferedAnew = ({ exposed }: PoolContext, { offer }: GroupObserved): boolean =>
   offer !== null && JSON.stringify(offer) !== JSON.stringify(exposed?.offer ?? null);
 
-/** Addresses are not made for this RoutedIP, and it has been offered none. */
+/** Addresses are not created for this RoutedIP, and it has been offered none. */
 export const awaitsOffer = ({ spec, exposed }: PoolContext): boolean => spec?.exposes?.group !== undefined && !exposed?.offer;
 
-/** Its address was taken from an IPGroup, as the class says. */
+/** Its addresses come from an IPGroup, according to the class. */
 export const isFromGroup = ({ spec }: PoolContext): boolean => spec?.exposes?.group !== undefined;
 
-/** Why the group gives nothing for the wish, when it does not. */
+/** Why the group has nothing to offer, when that is the case. */
 export function groupRefusal({ group: name, address }: GroupWish, group: ParsedGroup | InvalidGroup | null): GroupRefusal {
   if (group === null) return { reason: 'IPGroupNotFound', message: `there is no IPGroup ${name}` };
   if (group.kind === 'Invalid') return { reason: 'IPGroupInvalid', message: `IPGroup ${name} is Invalid: ${group.message}` };
@@ -58,7 +58,7 @@ function unavailable(group: ParsedGroup, address: Address): string {
   return gives(group, at) ? `of IPGroup ${group.name} is somebody's: kubectl get ip shows whose` : `is excluded by IPGroup ${group.name}`;
 }
 
-/** Where IPGroups are not seen at all. */
+/** Used where IPGroups cannot be observed at all. */
 export const GROUPS_UNSEEN: GroupRefusal = {
   reason: 'IPGroupNotFound',
   message: 'no IPGroups are seen: their definitions are not installed, or the operator runs without the controller vip',

@@ -33,7 +33,7 @@ import { givenBack, inDoubt, newMember, originIn, spawned, startOf, stayersFirst
 
 const memberless = (context: PoolContext, address: Address): boolean => context.members[address] === undefined;
 
-/** Starts an address for each one wanted, retires those not wanted any more, unless the pool is paused. Does nothing before the provider was read. */
+/** Starts each wanted address and retires those no longer wanted, unless the pool is paused. Does nothing before the provider was read. */
 export function staff(input: PoolContext | Next): Next {
   const { context, effects } = 'context' in input ? input : next(input);
   if (!context.spec || context.deleted) return next(context, effects);
@@ -63,7 +63,7 @@ export function staff(input: PoolContext | Next): Next {
   return tellParks(next(bindTaken(staffed), [...effects, ...added, ...left.effects, ...givenBack({ ...context, members })]));
 }
 
-/** What others have is left to them during a pause and while the spec is not valid, too: it was never its own. */
+/** Addresses that others have are left to them, also during a pause and while the spec is invalid: they were never its own. */
 export function retired(context: PoolContext, isLeft: (address: Address) => boolean, effects: readonly Effect[] = []): Next {
   const left = entries(context.members).filter(([address, { retiring }]) => !retiring && isLeft(address));
   const members = Object.fromEntries(left.map(([address, member]) => [address, { ...member, retiring: true, ready: false }]));
@@ -71,7 +71,7 @@ export function retired(context: PoolContext, isLeft: (address: Address) => bool
   return next(left.length > 0 ? { ...context, members: { ...context.members, ...members } } : context, [...effects, ...told]);
 }
 
-/** During a pause those of a former provider are not retired: it stays known that they are there until the pause is over. */
+/** During a pause members of a former provider are not retired: their provider stays recorded until the pause is over. */
 const providerOfMembers = (context: PoolContext, { provider }: PoolSpec): string =>
   isPaused(context) && entries(context.members).length > 0 ? context.provider : provider;
 
@@ -109,16 +109,16 @@ export function onReady(context: PoolContext, { address, holder, region, adopts,
   return next(bindTaken({ ...(adopts ? told : ownedFrom(told, address)), nextRank: Math.max(context.nextRank, rank + 1) }));
 }
 
-/** Somebody else put the address elsewhere: away from the node on which it served, or from where they had put it before. */
+/** The address was put elsewhere by other means: away from its serving node, or from where it had been put before. */
 function wasMoved(
   { absent, marks }: PoolContext,
   { node, confirmed, eligible, holder: former, contest, parked }: Member,
   holder: ProviderID | null,
 ): boolean {
-  // Whoever pauses a pool, or wants an address on no node, may move it by hand.
+  // While a pool is paused, or an address is parked, it may be moved by hand.
   if (isPaused({ marks }) || parked) return false;
   if (!node) return contest.restsSince !== null && holder !== former;
-  // A machine that goes takes its address off by itself, and its node is not Ready then.
+  // A machine that goes away detaches its address by itself, and its node is not Ready then.
   return confirmed && eligible && holder !== node.providerID && absenceOf(absent, node) === null;
 }
 
@@ -131,7 +131,7 @@ const freeNode = (context: PoolContext, node: NodeRef | null, holder: ProviderID
   return { ...context, candidates: [...freed, ...context.candidates.filter(({ name }) => name !== node.name)] };
 };
 
-/** The provider confirmed the address on the node. The cool-off counts from here, unless nothing was moved. */
+/** The provider confirmed the address on the node. The cool-off starts here, unless nothing was moved. */
 export function onAssigned(context: PoolContext, { address, node, moved, at }: Assigned): Next {
   const { [node.name]: _, ...backOff } = context.backOff;
   const confirmed = withMember(ownedFrom(withoutToward(context, address), address), address, {
@@ -145,7 +145,7 @@ export function onAssigned(context: PoolContext, { address, node, moved, at }: A
   return next({ ...forgetRefusals(confirmed), backOff, lastAssignmentAt: moved ? at : context.lastAssignmentAt });
 }
 
-/** The address waits after an error. A grant given back puts the node in back-off as well, unless the error says nothing about the node, or the grant was not ours. */
+/** The address waits after an error. A returned grant puts the node in back-off as well, unless the error says nothing about the node, or the grant was not ours. */
 export const onFailed =
   ({ backoff }: PoolSettings) =>
   (context: PoolContext, event: Failed): Next => {
@@ -154,7 +154,7 @@ export const onFailed =
     if (!member) return next(context);
     const gone = kind === 'NotFound';
     const isFree = gone || returned !== null;
-    // Whoever is quicker than our look counts like one that takes the address away later.
+    // An address that another controller moved before our read counts as one that it took away later.
     const isTaken = kind === 'Conflict' && returned !== null;
     const given = withMember(isFree ? withoutToward(context, address) : context, address, {
       heard: true,
@@ -173,7 +173,7 @@ export const onFailed =
     });
   };
 
-/** One that serves on the node that it is to leave has time: each try opens its ports on the other node, and closes them again. */
+/** An address that still serves on the node it has to leave is not urgent: each try opens its ports on the other node and closes them again. */
 function backOffAfter({ address, kind, message, returned, at }: Failed, context: PoolContext, tables: BackoffTables): NodeBackOff {
   const attempts = (context.backOff[returned?.name ?? '']?.attempts ?? 0) + 1;
   const soonest = at + backoffMs(tables, { kind, retryAfterMs: null }, attempts);
@@ -182,7 +182,7 @@ function backOffAfter({ address, kind, message, returned, at }: Failed, context:
   return { since: at, ...until, attempts, ...(message !== undefined && { message }) };
 }
 
-/** One that is to leave its node was refused by another one. The first of several is kept, so that what people are told does not change with each try. */
+/** Another node refused an address that has to leave its own. The first of several refusals is kept, so that the reported one does not change with each try. */
 function noteRefusal(context: PoolContext, { address, kind, returned, message }: Failed): PoolContext {
   const member = context.members[address];
   if (!member || !returned || message === undefined || !isLeaving(context, member.stands)) return context;
@@ -192,7 +192,7 @@ function noteRefusal(context: PoolContext, { address, kind, returned, message }:
 
 const isLeaving = (context: PoolContext, stands: NodeRef | null): boolean => stands !== null && leavingNode(context, stands) !== undefined;
 
-/** A refusal counts as long as the address is to leave its node, and the other one could take it otherwise. */
+/** A refusal counts as long as the address has to leave its node and the other node is otherwise a candidate. */
 export function forgetRefusals(context: PoolContext): PoolContext {
   const isOver = ({ refused, stands }: Member): boolean =>
     refused !== undefined && !(isLeaving(context, stands) && context.candidates.some(({ name }) => name === refused.node));
@@ -202,7 +202,7 @@ export function forgetRefusals(context: PoolContext): PoolContext {
   return { ...context, members: { ...context.members, ...Object.fromEntries(without) } };
 }
 
-/** The error says something about the node, and the node was ours to grant. */
+/** The error concerns the node, and the node was ours to grant. */
 const blames = (kind: Failed['kind'], { toward }: Member): boolean =>
   toward === undefined && kind !== 'Unauthorized' && kind !== 'RateLimited';
 
@@ -214,7 +214,7 @@ export function onGone(former: PoolContext, { address, epoch, at }: Gone): Next 
   const occupied = member.holder ? [...new Set([...context.occupied, member.holder])].sort() : context.occupied;
   const left = leaving(context, [address]);
   const acquiring = context.acquiring.givenBack === address ? NOT_ACQUIRING : context.acquiring;
-  // A RoutedIP that goes to another account keeps it, and it is its own there, too.
+  // A RoutedIP that moves to another account keeps its address, and owns it there, too.
   const isKept = context.exposed?.bound === address && !context.deleted && member.adopts === undefined;
   const remembered = isKept && epoch ? { ...context.remembered, [address]: { epoch, inDoubtUntil: null } } : context.remembered;
   const provided = withPlace(context.provided, address, member);
@@ -231,7 +231,7 @@ export function onGone(former: PoolContext, { address, epoch, at }: Gone): Next 
   return staff(freeNode(gone, member.node, null));
 }
 
-/** Besides that machine there is one that holds nothing, and no address waits for it. */
+/** There is another machine that holds nothing and for which no address waits. */
 function hasSpareNode({ candidates, occupied, members }: PoolContext, machine: ProviderID): boolean {
   const others = Object.values(members).filter(({ retiring }) => !retiring);
   const held = new Set([machine, ...occupied, ...others.flatMap(({ node }) => node?.providerID ?? [])]);
@@ -239,7 +239,7 @@ function hasSpareNode({ candidates, occupied, members }: PoolContext, machine: P
   return free.length > others.filter(({ node }) => node === null).length;
 }
 
-/** What was never its own somebody may need where it is; and nobody needs its room while another node is spare. */
+/** An address that was never its own may be needed where it is; and its room is not needed while another node is spare. */
 function givenUp(context: PoolContext, address: Address, { node, holder, adopts }: Member, at: number): Pick<PoolContext, 'gaveUp'> {
   const { gaveUp = [], deleted } = context;
   const providerID = node?.providerID ?? holder;
@@ -249,14 +249,14 @@ function givenUp(context: PoolContext, address: Address, { node, holder, adopts 
   return { gaveUp: stays ? [...others.slice(1 - LEFT), { address, providerID, at }] : others };
 }
 
-/** A list says where addresses are, but not of those that run: of one that was never its own, and may start again before the next list, that is kept. */
+/** A list does not cover running addresses: for one that was never the pool's own, and may start again before the next list, its place is kept. */
 function withPlace(provided: PoolContext['provided'], address: Address, { adopts = 'Free', holder }: Member): PoolContext['provided'] {
   const observed = provided?.[address];
   if (!observed || adopts === 'Free') return provided;
   return { ...provided, [address]: { ...observed, providerID: holder ?? observed.providerID, place: adopts } };
 }
 
-/** So many addresses that went before are remembered. */
+/** How many former addresses are remembered. */
 const LEFT = 100;
 
 const leaving = ({ left }: PoolContext, addresses: readonly Address[]): readonly Address[] => [
@@ -264,25 +264,25 @@ const leaving = ({ left }: PoolContext, addresses: readonly Address[]): readonly
   ...new Set(addresses).difference(new Set(left)),
 ];
 
-/** The record set gives its claim back; what is published stays. */
+/** The record set gives its claim back; published records stay. */
 const endRecords = ({ id }: PoolContext): Effect => ({ type: 'tell', params: { to: recordSetActor(id), event: { type: 'DELETED' } } });
 
-/** After the records were lost: an address is bound of which nothing is known yet, so that nothing done for it could be undone. Of an object that is gone nobody would tell. */
+/** After the records were lost: a bound address is unread, so that nothing done for it could be undone yet. For an object that is gone no further facts would arrive. */
 export const reclaimsFirst = (
   { exposed, members }: PoolContext,
   event: { readonly type: string; readonly force?: unknown; readonly gone?: unknown },
 ): boolean => Boolean(exposed?.bound) && Object.keys(members).length === 0 && event.force !== true && event.gone !== true;
 
-/** An address was made for an owner that was deleted, or has another one since, and is to be given back. */
+/** An address was created for an owner that was deleted, or has another one since, and has to be given back. */
 export const givesBack = (context: PoolContext, event: { readonly type: string; readonly force?: unknown }): boolean => {
   const { unpublished } = context.acquiring;
   if (unpublished === null || isGuess(context)) return false;
-  // Of a group's address nothing was ever seen: there is nothing to retain.
+  // The address of a group was never shown anywhere: there is nothing to retain.
   const goes = isFromGroup(asBegun(context)) || policyFor(context, unpublished) === 'Delete';
   return memberless(context, unpublished) && goes && event.force !== true;
 };
 
-/** Starts the address that was made last for no other purpose than to be given back, where it was made. */
+/** Starts the address created last, at its provider, only to give it back. */
 export function giveBack(context: PoolContext): Next {
   const { unpublished: address, intent, by } = context.acquiring;
   if (!address) return next(context);
@@ -306,7 +306,8 @@ export function giveBack(context: PoolContext): Next {
 export const noteDeletion = (context: PoolContext): Next =>
   next(context.exposed ? { ...context, exposed: { ...context.exposed, deleting: true } } : context);
 
-/** A person wants the addresses let go without another call. One that was to be given back stood nowhere: it is told of, whoever has the right to create by then. */
+/** A user wants the addresses released without another call. An address being given back was not shown anywhere: it is announced, whichever pool holds the right to create by
+ *  then. */
 export function force(context: PoolContext): Next {
   const { givenBack, ...acquiring } = context.acquiring;
   return next(
@@ -315,8 +316,7 @@ export function force(context: PoolContext): Next {
   );
 }
 
-/** A RoutedIP got its address before it was told of its nodes again, so that nothing was begun for it: it is started for no other purpose than to be given up, unless somebody
- *  else has it. */
+/** A RoutedIP was bound before its nodes were observed again, so its address was never started: it is started only to be given up, unless another object has it. */
 function startBound(context: PoolContext): Next {
   const { exposed, spec, provided, conflicts, fullNodes, nextRank } = context;
   const bound = exposed?.bound ?? null;
@@ -332,14 +332,14 @@ function startBound(context: PoolContext): Next {
 export function remove(former: PoolContext): Next {
   const { context, effects: begun } = startBound(former);
   const retired = entries(context.members)
-    // One that was about to go to another account is given back all the same.
+    // An address that was about to move to another account is given back all the same.
     .filter(([address, member]) => !member.retiring || policyFor(context, address) !== 'Retain')
     .map(([address]) => tell(context, address, { type: 'RETIRE', policy: policyFor(context, address) }));
   const effects = [...begun, ...retired, ...givenBack(context)];
   const members = Object.fromEntries(
     entries(context.members).map(([address, member]) => [address, { ...member, retiring: true, ready: false }]),
   );
-  // Of a rebuilt one that knows nothing yet but what it remembers no node is to bear an address either.
+  // Nodes must not keep an annotation of a rebuilt pool either that knows only what its status remembers.
   const left = leaving(context, Object.keys({ ...context.remembered, ...members }) as Address[]);
   return next({ ...context, members, deleted: true, left }, context.named ? [...effects, endRecords(context)] : effects);
 }

@@ -7,11 +7,11 @@ import { isHeld } from './node-absence.ts';
 import { isParked } from './parking.ts';
 import { conflictText, leftAlone } from './view.ts';
 
-/** Moves that people ask for: a planned move to the node that they name if it can be had now, else a reason. Requests, not pins: each is answered once. */
+/** Moves requested by users: a planned move to the named node if it is available now, otherwise a reason. Requests, not pins: each is answered once. */
 
 const openMoves = ({ marks }: PoolContext): readonly Move[] => (marks?.moves ?? []).filter(({ answer }) => answer === null);
 
-/** The address that a request is about: of a RoutedIP the one that it has, or names; null while there is none. */
+/** The address of a request: for a RoutedIP the one that it has, or names; null while there is none. */
 const addressOf = (context: PoolContext, { address }: Move): Address | null =>
   address ?? (Object.keys(context.members) as Address[])[0] ?? listed(context)[0] ?? null;
 
@@ -28,14 +28,14 @@ function verdictOn(context: PoolContext, move: Move, at: number): Verdict {
   if (isParked(context, address)) return refused(`${address} is not moved to ${move.node}: it is wanted on no node (${UNASSIGNED})`);
   if (!member.heard) return 'wait';
   if (member.node?.name === move.node) return onItsWay(address, member, move);
-  // Whatever it does now ends first.
+  // Whatever is under way ends first.
   if (member.node && !member.confirmed) return 'wait';
   const why = whyNot(context, address, member, move.node, at);
   if (why !== null) return refused(`${address} is not moved to ${move.node}: ${why}`);
   return isHeld(context) ? 'wait' : 'go';
 }
 
-/** An address that nobody runs here: one that is wanted may only have to be started. */
+/** An address that is not run here: if it is wanted it may only have to be started. */
 function verdictWithout(context: PoolContext, address: Address | null): Verdict {
   if (address === null || wanted(context).includes(address)) return 'wait';
   if (!listed(context).includes(address)) return refused(`${address} is no address of this pool`);
@@ -66,7 +66,7 @@ function whyNot(context: PoolContext, address: Address, member: Member, name: st
   return failed === null ? null : `it is ${failed}`;
 }
 
-/** Which node each address is to have that somebody wants on another one, and that can be had. */
+/** The requested node of each address that can move there now. */
 export const wishesIn = (context: PoolContext, at: number): Readonly<Record<Address, string>> =>
   Object.fromEntries(
     openMoves(context).flatMap((move) => {
@@ -75,11 +75,11 @@ export const wishesIn = (context: PoolContext, at: number): Readonly<Record<Addr
     }),
   );
 
-/** Something can be said of a request. Not before all is known that decides: a wish alone moves nothing then either. */
+/** A request can be answered. Not before all deciding facts are known: until then a request moves nothing either. */
 export const hasAnswer = (context: PoolContext, at: number): boolean =>
   isPrimed(context) && openMoves(context).some((move) => typeof verdictOn(context, move, at) === 'object');
 
-/** Notes what came of the requests of which that can be said now. */
+/** Records the answers that are possible now. */
 export const answerMoves = (context: PoolContext, at: number): Next =>
   next(
     withMoves(context, (move) => {
@@ -88,7 +88,7 @@ export const answerMoves = (context: PoolContext, at: number): Next =>
     }),
   );
 
-/** Notes for which requests addresses leave their nodes. */
+/** Marks the requests for which addresses leave their nodes. */
 export const noteBegun = (context: PoolContext, addresses: readonly Address[]): PoolContext =>
   withMoves(context, (move) => {
     const address = addressOf(context, move);

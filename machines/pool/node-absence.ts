@@ -8,16 +8,16 @@ import type { Member } from './assignment.ts';
 import { entries, isPrimed, type Next, next, type PoolContext, tell, wanted } from './context.ts';
 import type { Standings } from './eligibility.ts';
 
-/** Nodes of a pool that stopped matching and may come back: their addresses stay with them for a time, or until people or the provider have spoken. */
+/** Nodes of a pool that stopped matching and may come back: their addresses stay with them for a time, or until a user or the provider resolves it. */
 
 const graceOf = ({ spec }: PoolContext): number => spec?.graceMs ?? 0;
 const rulesOf = ({ spec }: PoolContext) => spec?.safeHold ?? null;
 
-/** Nothing is moved, since too many nodes are absent. */
+/** Nothing is moved, because too many nodes are absent. */
 export const isHeld = (context: PoolContext): boolean => context.held && rulesOf(context) !== null;
 
-/** Who is absent once the nodes were observed, and whether that is too many. A node is absent that matched before, when the pool counts such nodes, and one
- *  that serves and fails in nothing but that it, or its pod, is not Ready, when it has a grace. Selectors that were changed make nobody absent. */
+/** Determines the absent nodes from an observation, and whether they are too many. A node is absent if it matched before, when the pool counts such nodes, or if it serves and
+ *  fails only because it, or its pod, is not Ready, when there is a grace. A change of the selectors makes no node absent. */
 export function observeAbsences(context: PoolContext, found: Standings, query: string, at: number): PoolContext {
   const isEdit = context.matchedBy !== null && context.matchedBy !== query;
   const { absent, held } = isEdit ? { absent: [], held: false } : context;
@@ -39,18 +39,18 @@ export function observeAbsences(context: PoolContext, found: Standings, query: s
   return settled({ ...context, absent: all.sort(byName), held, matchedBy: query }, at);
 }
 
-/** Nodes that matched before, when the pool counts them. */
+/** Nodes that matched before, if the pool counts them. */
 const formerly = (context: PoolContext): readonly Candidate[] => (rulesOf(context) ? [...context.candidates, ...context.leaving] : []);
 
 const servingAmong = (context: PoolContext, nodes: readonly Candidate[], at: number): readonly Candidate[] => {
   if (nodes.length === 0) return [];
-  // One that is given up only to be run with another account is on its node all the while.
+  // An address that is retired only to move to another account stays on its node meanwhile.
   const serving = new Set(served(context, at, wanted(context)).map(({ node }) => nodeKey(node)));
   const stood = new Set(unheard(context).map(([, providerID]) => providerID));
   return nodes.filter((node) => serving.has(nodeKey(node)) || stood.has(node.providerID));
 };
 
-/** Addresses that were started anew, and of which it is not known yet where they are, with the machines on which they served before. */
+/** Restarted addresses that have not reported where they are, with the machines on which they served before. */
 const unheard = (context: PoolContext): readonly [Address, ProviderID][] => {
   const { stood, members } = context;
   if (!stood) return [];
@@ -63,7 +63,7 @@ const withStood = (context: PoolContext, all: readonly [Address, ProviderID][]):
   return context.stood ? { ...context, stood: null } : context;
 };
 
-/** An address goes only to be started anew: its node keeps its time to come back although it fails before it is heard where the address is. */
+/** An address goes only to be restarted: its node keeps its grace even if it fails before the address has reported. */
 export function noteStood(context: PoolContext, address: Address, at: number): PoolContext {
   const others = unheard(context).filter(([each]) => each !== address);
   const on = context.deleted ? undefined : served(context, at, wanted(context)).find((each) => each.address === address)?.node;
@@ -72,8 +72,7 @@ export function noteStood(context: PoolContext, address: Address, at: number): P
 
 const byName = ({ node: a }: Absence, { node: b }: Absence): number => (nodeKey(a) < nodeKey(b) ? -1 : 1);
 
-/** Decides anew whether the pool holds, and forgets those whose absence means nothing any more. The provider is asked once for a machine whose node has a
- *  grace, and again and again while the pool holds. */
+/** Decides again whether the pool holds, and drops absences that no longer matter. The machine of a node with a grace is looked up once, and repeatedly while the pool holds. */
 function settled(context: PoolContext, at: number): PoolContext {
   const held = holds(context.absent, context.held, rulesOf(context), at);
   const stays = (absence: Absence): boolean =>
@@ -85,7 +84,7 @@ function settled(context: PoolContext, at: number): PoolContext {
   return { ...context, held, absent: context.absent.filter(stays).map((absence) => ({ ...absence, askAt: askAt(absence) })) };
 }
 
-/** Nodes that keep the address that sits on them, and get no other. */
+/** Nodes that keep their current address, and get no other. */
 export const keeping = (context: PoolContext, at: number): readonly Candidate[] =>
   context.absent.filter((absence) => isHeld(context) || graceLeft(absence, graceOf(context), at) > 0).map(({ node }) => node);
 
@@ -96,8 +95,8 @@ const holdersNow = (context: PoolContext, at: number): readonly Candidate[] => [
   ...keeping(context, at),
 ];
 
-/** The addresses that serve, and where: the provider has them there, and the node may hold them. One that is to go elsewhere serves where it stands until it is confirmed on
- *  the other node, also while that refuses it. `returning`: those that count although they are being given up. */
+/** The addresses that serve, and where: the provider shows them there, and the node may hold them. An address that has to move serves on its current node until it is confirmed
+ *  on the other, even while that one refuses it. `returning`: addresses that count although they are being retired. */
 export function served(
   context: PoolContext,
   at: number,
@@ -113,7 +112,7 @@ export function served(
   });
 }
 
-/** Once the node of an address may not hold it any more it does not count that the address served there. */
+/** Once the former node of an address may no longer hold it, the address does not count as having served there. */
 const stillStood = (context: PoolContext, holders: readonly Candidate[]): PoolContext => {
   if (!context.stood || isPaused(context)) return context;
   const machines = new Set(holders.map(({ providerID }) => providerID));
@@ -123,8 +122,8 @@ const stillStood = (context: PoolContext, holders: readonly Candidate[]): PoolCo
   );
 };
 
-/** Tells each address whose node has come or gone; one that keeps its address counts as there. While the pool is paused none is told that its node has, and
- *  those on their way are told to stay where they are: a call that was sent ends, and no other one follows. */
+/** Notifies each address whose node became eligible or ineligible; a node in its grace stays eligible. While the pool is paused no address learns that its node is back, and
+ *  those on their way are stopped: a call already sent completes, and no other follows. */
 export function tellMembers(context: PoolContext, at: number): Next {
   const effects: Effect[] = [];
   const members: Record<Address, Member> = { ...context.members };
@@ -143,17 +142,17 @@ export function tellMembers(context: PoolContext, at: number): Next {
 
 const standsThere = ({ node, confirmed, holder }: Member): boolean => confirmed || holder === node?.providerID;
 
-// ---------------------------------------------------------------- the time to come back
+// ---------------------------------------------------------------- the grace
 
-/** After the clock was set back a time that lies ahead begins anew, once. */
+/** After the clock was set back, a time that lies ahead starts again, once. */
 const rebased = (absent: readonly Absence[], at: number): readonly Absence[] =>
   absent.map((absence) => {
     const askAt = absence.askAt === null ? null : Math.min(absence.askAt, at + LONGEST_ASKED_AGAIN_MS);
     return absence.since > at || askAt !== absence.askAt ? { ...absence, since: Math.min(absence.since, at), askAt } : absence;
   });
 
-/** When time alone decides about an absence: its grace is over, or, while the pool holds, the provider is to be asked again. In ms since the epoch; null
- *  for never. One whose grace is over and who keeps no address any more may still count for a hold: for that no time is set. */
+/** When time alone decides about an absence: its grace ends, or, while the pool holds, its machine is looked up again. In ms since the epoch; null for never. A node whose
+ *  grace is over and that keeps no address may still count for a hold: no time is set for that. */
 export function recoveryEnds(context: PoolContext, at: number): number | null {
   if (isPaused(context)) return null;
   const absent = rebased(context.absent, at);
@@ -176,16 +175,16 @@ export function planRecovery(context: PoolContext, at: number): Next {
 
 export const forgetRecovery = (context: PoolContext): Next => next({ ...context, recoverAt: null });
 
-/** Gives those up that have had their time. Not while the nodes are not known: they may be back. */
+/** Gives up nodes whose grace is over. Not while the nodes are unknown: they may be back. */
 export const giveUp = (context: PoolContext, at: number): Next =>
   isPrimed(context) ? tellMembers(settled(context, at), at) : next(context);
 
-// ---------------------------------------------------------------- what the provider says of their machines
+// ---------------------------------------------------------------- looking up their machines
 
-/** So many machines are asked for by one job: the answer for the first ones does not wait for hundreds. */
+/** How many machines one job looks up: the answer for the first ones does not wait for hundreds. */
 const ASKED_AT_ONCE = 20;
 
-/** Those that keep an address and are asked for the first time come first, and by themselves: they may use what the budget has for failovers. */
+/** Nodes that keep an address and are looked up for the first time come first, in a job of their own: they may use the budget reserved for failovers. */
 function questions(context: PoolContext, at: number): readonly Absence[] {
   const due = context.absent.filter(({ askAt }) => askAt !== null && askAt <= at);
   if (due.length === 0) return [];
@@ -210,7 +209,7 @@ export const findNodesInput = (context: PoolContext): FindNodesInput => {
   return { provider, nodes: asking, purpose: asking.some((node) => absenceOf(urgent, node)) ? 'failover' : 'verify' };
 };
 
-/** A machine that is gone does not come back. Of the others nothing is known that was not known before. */
+/** A machine that is gone does not come back. About the others nothing new is known. */
 export function noteAnswers(context: PoolContext, { gone }: FoundNodes, at: number): Next {
   const asked = new Set(context.asking.map(nodeKey));
   const absent = context.absent

@@ -1,24 +1,24 @@
 import type { Address, Candidate } from '../model/types.ts';
 
-/** Places in the line of free nodes; those before `head` are taken. */
+/** Positions in the line of free nodes; those before `head` are taken. */
 interface Line {
   readonly places: readonly number[];
   head: number;
 }
 
-/** Free nodes, the next one first, of which each address takes the first one that it may have: one of its region, on which no other address stands.
- *  An address compares the heads of three lines at most: to search the whole line for each of them would be quadratic in a pool that has no node for them. */
+/** Free nodes, the next one first. Each address takes the first one that it may have: in its region, and with no other address on it. An address compares the heads of at most
+ *  three lines: a full search for each would be quadratic in a pool without suitable nodes. */
 export class NodeQueue {
   readonly #nodes: readonly Candidate[];
   readonly #standing: ReadonlyMap<string, Address>;
   readonly #taken = new Set<number>();
   readonly #placeOf: ReadonlyMap<string, number>;
-  /** Of those on which an address stands, by that address. */
+  /** Nodes that an address is on, by that address. */
   readonly #own = new Map<Address, number>();
   readonly #all: Line;
   readonly #byRegion = new Map<string, Line>();
 
-  /** `standing`: by the name of a node the address that nobody else may have it before. */
+  /** `standing`: by node name, the only address that may have the node. */
   constructor(nodes: readonly Candidate[], standing: ReadonlyMap<string, Address>) {
     this.#nodes = nodes;
     this.#standing = standing;
@@ -38,7 +38,7 @@ export class NodeQueue {
     return this.#nodes.length - this.#taken.size;
   }
 
-  /** The node that the address gets, the one of the name `wish` only where that is given; null when it can have none. */
+  /** The node for the address, only the one named `wish` if given; null when it can have none. */
   take(address: Address, region: string, wish?: string): Candidate | null {
     const place = wish === undefined ? this.#firstFor(address, region) : this.#placeOf.get(wish);
     const node = place === undefined ? undefined : this.#nodes[place];

@@ -16,7 +16,7 @@ import { withReverts } from './reverts.ts';
 import { servingStandings } from './service-nodes.ts';
 import { checkExposed, observeService } from './service-observed.ts';
 
-/** Takes over the spec, and what people ask for by annotations. */
+/** Takes over the spec and the users' annotations. */
 export function observeSpec(before: PoolContext, event: SpecObserved): Next {
   if (event.generation < before.generation) return next(before);
   const { context: observed, effects } = takeSpec(observeRoom(before, event.room ?? null), event);
@@ -25,27 +25,27 @@ export function observeSpec(before: PoolContext, event: SpecObserved): Next {
   return retired(context, (address) => event.lost?.includes(address) ?? false, asked);
 }
 
-/** Whoever makes an address has his place: one that is given once more is the same. An address that was made before and is published takes none. */
+/** A creation under way already has its place: a repeated grant is the same one. Publishing an existing address takes none. */
 function observeRoom(context: PoolContext, told: Room | null): PoolContext {
   if (!told && !context.room) return context;
   return { ...context, room: told?.isGranted && hasBegun(context) ? { isGranted: false } : told };
 }
 
-/** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector
- *  watches nothing, so what was known of them ages unseen until they are told again. So do those of a RoutedIP that asks for something else, or was
- *  paused: its address is told of that with them, and before any grant. */
+/** Takes over a valid spec, otherwise records why it is invalid: assignments stay. With an invalid spec the nodes count as unknown: an invalid selector watches nothing, so the
+ *  known nodes would age unnoticed. The nodes of a RoutedIP also count as unknown when its request changed or a pause ended: its address then gets the new policy together with
+ *  the nodes, before any grant. */
 function takeSpec(before: PoolContext, event: SpecObserved): Next {
   const context = observeMarks(before, event.marks);
   const { context: known, checked } = context.exposed ? checkExposed(context, event) : checkUnexposed(context, event);
   const { conflicts, nameOwner } = event;
-  // What a spec names that is not valid nobody asks for. During a pause an address that runs and that others have is left to them all the same.
+  // An invalid spec requests no addresses. During a pause a running address that others have is left to them all the same.
   if (!checked.spec) {
     const named = new Set<string>([...listed(known), ...Object.keys(known.members)]);
     const lost = Object.fromEntries(Object.entries(conflicts).filter(([address]) => named.has(address)));
     return next({ ...known, generation: event.generation, conflicts: lost, error: checked.error, query: null });
   }
   const spec = event.adoption ? { ...checked.spec, adoption: event.adoption } : checked.spec;
-  // What a spec does not list that is newer than its publication a person has taken out since.
+  // What a spec at least as new as the publication does not list was removed by a user.
   const isNewer = event.generation >= context.acquiring.publishedIn;
   const ips = new Set(spec.ips);
   const published = isNewer ? [] : context.acquiring.published.filter((address) => !ips.has(address));
@@ -75,7 +75,7 @@ function takeSpec(before: PoolContext, event: SpecObserved): Next {
     acquiring,
     query,
   };
-  // What kept an address from being created is no trouble any more once none is missing.
+  // A failed creation is no longer a problem once no address is missing.
   return next(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
 }
 
@@ -86,12 +86,12 @@ function checkUnexposed(former: PoolContext, event: SpecObserved): { readonly co
   return { context: reason !== null || former.errorReason ? { ...former, errorReason: reason } : former, checked };
 }
 
-/** The address of a RoutedIP is named while nobody can tell what became of one that was to be made: that one is left to whoever finds it. */
+/** The RoutedIP names an address while the outcome of a creation is unknown: that address is left for others to find. */
 const isNamed = ({ exposed, acquiring }: PoolContext, { ips }: PoolSpec): boolean =>
   exposed !== null && ips.length > 0 && acquiring.failure?.kind === 'Conflict' && acquiring.failure.unknownOutcome;
 
-/** Puts the matching nodes in line: those known keep their places, new ones join by name. Tells each address whose node changed, and forgets the
- *  back-off of nodes that are gone. */
+/** Puts the matching nodes in line: known ones keep their places, new ones join by name. Notifies each address whose node changed, and drops the back-off of nodes that are
+ *  gone. */
 export function observeCluster(context: PoolContext, event: ClusterObserved): Next {
   const { spec } = context;
   if (!spec || event.query !== queryIn(spec)) return next(context);
@@ -116,27 +116,27 @@ function inLine(former: readonly Candidate[], matching: readonly Candidate[]): r
   return [...line, ...left.values()];
 }
 
-/** Of the nodes that are there. */
+/** Limited to the nodes that exist. */
 function backOffOf({ backOff }: PoolContext, nodes: readonly ObservedNode[]): PoolContext['backOff'] {
   if (Object.keys(backOff).length === 0) return backOff;
   const there = new Set(nodes.map(({ name }) => name));
   return Object.fromEntries(Object.entries(backOff).filter(([name]) => there.has(name)));
 }
 
-/** What the provider reports of the pool's addresses, and of those of others on its nodes: lets the members that wait for it start. A list may be older than what was made. */
+/** Takes over the provider's report on the pool's addresses and on others on its nodes; members that wait for it start. A list may be older than what was created. */
 export function observeProvider(context: PoolContext, event: ProviderObserved): Next {
   const made = context.created.flatMap((address) => context.provided?.[address] ?? []);
   const provided = Object.fromEntries([...made, ...event.addresses].map((observed) => [observed.address, observed]));
   return staff({ ...context, provided, occupied: occupiedBy(context, event.addresses), ...stillThere(context, event.addresses) });
 }
 
-/** After a load: the nodes may have changed since, and are told again. Nothing is granted or created before. */
+/** After a load: the nodes may have changed since and are observed again. Nothing is granted or created before. */
 export const forgetFacts = (context: PoolContext): Next => next({ ...context, query: null });
 
 export const observeClaims = (context: PoolContext, { fullNodes, shared }: ClaimsObserved): Next =>
   staff({ ...context, fullNodes, ...(shared && context.exposed && { exposed: { ...context.exposed, shared } }) });
 
-/** What was put elsewhere since makes no room any more, wherever it is put next. */
+/** An address that was put elsewhere since leaves no room any more, even if it moves again. */
 function stillThere({ gaveUp }: PoolContext, observed: readonly ObservedAddress[]): Pick<PoolContext, 'gaveUp'> {
   if (!gaveUp) return {};
   const elsewhere = (each: GaveUp): boolean =>

@@ -5,21 +5,21 @@ import type { Member } from './assignment.ts';
 import { entries, type Next, next, type PoolContext, tell } from './context.ts';
 import type { Park } from './parks.ts';
 
-/** Addresses that people want on no node, until they take that back: UnassignRoutedIP of an issuer's verbs, which is only ever asked for by a person. */
+/** Addresses requested to be on no node until that is withdrawn: UnassignRoutedIP of an issuer's verbs, which only users request. */
 
-/** Why the annotation counts for nothing here; null where it does. */
+/** Why the annotation has no effect here; null where it has. */
 const unable = ({ spec }: PoolContext): string | null =>
   spec?.exposes?.subject ? 'its addresses are moved by Jobs, or are those of an IPGroup, and neither can leave one on no node' : null;
 
 const parkOf = ({ marks }: PoolContext, address: Address): Park | undefined =>
   marks?.parks?.parked.find((park) => park.address === null || park.address === address);
 
-/** Somebody wants it on no node, and may have that. */
+/** The address was requested to be on no node, and that is possible. */
 const isWanted = (context: PoolContext, address: Address): boolean => parkOf(context, address) !== undefined && unable(context) === null;
-/** The same, while the pool decides anything: during a pause each address stays where it is. */
+/** The same, unless the pool is paused: then each address stays where it is. */
 export const isParked = (context: PoolContext, address: Address): boolean => isWanted(context, address) && !isPaused(context);
 
-/** Tells addresses that somebody wants them on no node, or not any more. */
+/** Notifies addresses that they were requested to be on no node, or that this was withdrawn. */
 export function tellParks(given: Next): Next {
   const { context } = given;
   const members: Record<Address, Member> = { ...context.members };
@@ -34,7 +34,7 @@ export function tellParks(given: Next): Next {
   return effects.length > 0 ? next({ ...context, members }, [...given.effects, ...effects]) : given;
 }
 
-/** Stands in the status only while the annotation does. */
+/** In the status only while the annotation is present. */
 export interface UnassignedCondition {
   readonly type: 'Unassigned';
   readonly status: 'True' | 'False';
@@ -42,7 +42,7 @@ export interface UnassignedCondition {
   readonly message: string;
 }
 
-/** When it became True is since when. */
+/** Its lastTransitionTime shows since when. */
 export function unassignedCondition(context: PoolContext): readonly UnassignedCondition[] {
   const { parks } = context.marks ?? {};
   if (!parks) return [];
@@ -55,7 +55,7 @@ export function unassignedCondition(context: PoolContext): readonly UnassignedCo
   ];
 }
 
-/** What is on no node because somebody wants that; null for nothing. */
+/** Addresses on no node by request; null for none. */
 export function parkedFinding(context: PoolContext): Finding | null {
   const wanted = (Object.keys(context.members) as Address[]).filter((address) => isWanted(context, address)).sort();
   if (wanted.length === 0) return null;
@@ -72,7 +72,7 @@ const isOnNone = ({ members }: PoolContext, address: Address): boolean => {
   return heard && holder === null && node === null;
 };
 
-/** Some are on no node because somebody wants that. */
+/** Some addresses are on no node by request. */
 export const isAnyLetGo = (context: PoolContext): boolean =>
   (Object.keys(context.members) as Address[]).some((address) => isWanted(context, address) && isOnNone(context, address));
 

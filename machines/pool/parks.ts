@@ -1,28 +1,28 @@
 import { parseAddress } from '../model/address.ts';
 import { type Address, UNASSIGNED } from '../model/types.ts';
 
-/** What the annotation says by which people want addresses on no node. */
+/** Parses the annotation that requests addresses to be on no node. */
 
 export interface Park {
-  /** Null for that of a RoutedIP. */
+  /** Null for a RoutedIP. */
   readonly address: Address | null;
-  /** Who asks for it, by his own account; null for nobody that is named. */
+  /** The requester, as stated in the annotation; null for none. */
   readonly by: string | null;
 }
 
 export interface Parks {
   readonly parked: readonly Park[];
-  /** Why a part of the annotation does not count; null for no reason. */
+  /** Why a part of the annotation is ignored; null for no reason. */
   readonly wrong: string | null;
 }
 
-/** As with requests for moves: who may write the object may write 256 KiB. */
+/** As with requests for moves: a writer of the object may write 256 KiB. */
 const MOST_PARKS = 100;
 const LONGEST_PARKS = 32_768;
 const LONGEST_VALUE = 100;
 const NAME = /^[\x20-\x7e]{1,100}$/;
 
-/** `203.0.113.7`, several separated by commas, each with `=<who>` behind it or not; of a RoutedIP `true` instead of the address. */
+/** `203.0.113.7`, several separated by commas, each optionally followed by `=<who>`; for a RoutedIP `true` instead of the address. */
 export function parksIn(annotation: string, isRoutedIP: boolean): Parks {
   const parts = [
     ...new Set(

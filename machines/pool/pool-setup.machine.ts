@@ -19,7 +19,7 @@ import { isLeftOver } from './service-observed.ts';
 
 type OfType<T extends AnyPoolEvent['type']> = Extract<AnyPoolEvent, { type: T }>;
 
-/** Everything that the chart of a pool names: its jobs, delays, actions and guards. */
+/** Everything that the chart of a pool references: its jobs, delays, actions and guards. */
 export const poolSetup = (settings: PoolSettings) => {
   const base = setup({
     types: {} as { context: PoolContext; events: AnyPoolEvent; input: PoolInput },

@@ -4,8 +4,8 @@ import * as absences from './node-absence.ts';
 import { poolSetup } from './pool-setup.machine.ts';
 import * as acquire from './provisioning.ts';
 
-/** A pool: owns a set of addresses and the nodes that may hold them. Decides nothing before its spec, its nodes and pods and the provider are
- *  known; then grants nodes and creates missing addresses, side by side. */
+/** A pool: owns a set of addresses and the nodes that may hold them. Decides nothing before its spec, its nodes and pods, and the provider are known; then grants nodes and
+ *  creates missing addresses in parallel. */
 export const poolMachine = (settings: pool.PoolSettings) =>
   poolSetup(settings).createMachine({
     id: 'pool',

@@ -41,7 +41,7 @@ export const intendInput = (context: PoolContext): IntendCreateInput => ({
   ...subjectOf(context),
 });
 
-/** What Jobs are told, where Jobs make the address. */
+/** The subject passed to Jobs, where Jobs create the address. */
 function subjectOf({ spec, exposed, acquiring }: PoolContext): { readonly subject?: RoutedIPSubject } {
   const about = spec?.exposes?.subject;
   return about
@@ -60,7 +60,7 @@ function subjectOf({ spec, exposed, acquiring }: PoolContext): { readonly subjec
 export function createInput(context: PoolContext): CreateInput {
   const { intent, inDoubtUntil } = context.acquiring;
   if (!intent) throw new Error(`pool ${context.id} creates an address without an intent`);
-  // What the spec lists is not what was made, even if it appeared meanwhile: somebody may have made again what was listed already.
+  // An address in the spec is not the created one, even if it appeared meanwhile: a listed address may have been created again by someone else.
   const knownAddresses = [...new Set([...intent.knownAddresses, ...listed(context)])];
   return {
     provider: createdAt(context),
@@ -85,35 +85,35 @@ export function publishInput(context: PoolContext): PublishInput {
   };
 }
 
-/** The address to be published was not made just now: it is one that the spec lost. */
+/** The address to publish is not newly created: it was removed from the spec. */
 const isSpare = ({ acquiring: { intent, unpublished } }: PoolContext): boolean => unpublished !== null && intent === null;
 
-/** A list alone told of it, or it was given up, and somebody else may have got it since. */
+/** It is known only from a list, or was given up: another owner may have it by now. */
 const mayBeOthers = (context: PoolContext): boolean => {
   const { unpublished } = context.acquiring;
   return isGuess(context) || (isSpare(context) && unpublished !== null && !runs(context, unpublished));
 };
 
-/** The provider does not know an address of ours that was to be used again, or somebody else has got it. */
+/** The provider does not know an address of ours that was to be reused, or another owner has it. */
 export const isNotOurs = (context: PoolContext, { kind, unknownOutcome }: JobFailure): boolean =>
   !unknownOutcome && ((isSpare(context) && kind === 'NotFound') || (mayBeOthers(context) && kind === 'Conflict'));
 
-/** What was to be published is not ours, or not any more. A creation in doubt stays so: it is looked up once more. */
+/** The address to publish is not ours, or no longer. A creation in doubt stays in doubt: it is looked up once more. */
 export function disown(context: PoolContext): Next {
   const created = context.created.filter((address) => address !== context.acquiring.unpublished);
   return acquiring({ ...context, created }, { unpublished: null });
 }
 
-/** Jobs go by what is known from here on. */
+/** Jobs started from here on use the current policy. */
 const begins = ({ acquiring: { renewed } }: PoolContext): Pick<Acquiring, 'renewed'> => (renewed ? { renewed: false } : {});
 
-/** The room that there was is this creation's: for another one it has to be asked for again. */
+/** The available room is used by this creation: another one has to request it again. */
 export const intend = ({ room, ...context }: PoolContext): Next =>
   acquiring({ ...context, ...(room && { room: { isGranted: false } }) }, { intending: true, ...begins(context) });
 
-/** People have paused it since, or it has what it wants, or whoever has taken over has not been told yet what is wanted now: nothing was sent, and nothing is. */
+/** The pool was paused, has all it wants, or was reloaded and does not know yet what is wanted now: nothing was sent, and nothing will be. */
 export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !isShort(context) || !isPrimed(context);
-/** Its class is another one since: what one provider listed tells nothing of what another one makes. */
+/** Its class has changed since: the list of one provider says nothing about creations at another. */
 export const isOthersIntent = (context: PoolContext, { provider }: CreateIntent): boolean =>
   (provider ?? createdAt(context)) !== providerOf(context);
 export const dropIntent = (context: PoolContext, { listedAt }: CreateIntent): Next =>
@@ -126,7 +126,7 @@ export const intended = (context: PoolContext, { knownAddresses, listedAt }: Cre
     inDoubtUntil: null,
   });
 
-/** The address exists: it is ours, and has to be published before use. One that may be somebody else's stays in doubt until then. None when no call was sent. */
+/** The address exists: it is ours, and has to be published before use. One that may be another owner's stays in doubt until then. Null when no call was sent. */
 export function obtained(context: PoolContext, address: Address | null, inDoubtUntil: number | null = null): Next {
   if (address === null) return nothingMade(context);
   const created = context.created.includes(address) ? context.created : [...context.created, address];
@@ -135,8 +135,8 @@ export function obtained(context: PoolContext, address: Address | null, inDoubtU
 
 export const reuse = (context: PoolContext): Next => acquiring(context, { unpublished: spare(context) });
 
-/** The address stands in `spec.ips`: it may be used, even before that spec is observed. In a newer one that was observed already a person has taken it out. That of a RoutedIP
- *  stands in its status, which is its only memory: from now on each status has to name it, whether its nodes are known by then or not. */
+/** The address is in `spec.ips`: it may be used, even before that spec is observed. If a newer spec was observed already, a user has removed it. The address of a RoutedIP is
+ *  in its status, which is its only record: from now on each status must name it, whether its nodes are known or not. */
 export function published(context: PoolContext, { generation }: Published): Next {
   const address = context.acquiring.unpublished;
   const isAwaited = address !== null && generation > context.generation;
@@ -149,7 +149,7 @@ export function published(context: PoolContext, { generation }: Published): Next
   });
 }
 
-/** Nobody has had time to attach a new address; one that is used again is read first. */
+/** A new address cannot have been attached yet; a reused one is read first. */
 const newlyMade = (address: Address, context: PoolContext) =>
   context.provided?.[address] ?? {
     address,
@@ -158,25 +158,25 @@ const newlyMade = (address: Address, context: PoolContext) =>
     locked: context.acquiring.intent === null,
   };
 
-/** What became of the creation is asked now, and nobody else creates until that is known. */
+/** The outcome of the creation is looked up now, and no other pool creates until it is known. */
 export function lookUp({ acquiring: { remembered: _, ...rest }, ...context }: PoolContext): Next {
   return { context: { ...context, acquiring: rest }, effects: [] };
 }
 
-/** From now on a list is needed to tell what became of the call. */
+/** From now on only a list can show the outcome of the call. */
 export const doubtCreation =
   ({ callDeadlineMs }: PoolSettings) =>
   (context: PoolContext, at: number): Next =>
     acquiring(context, { inDoubtUntil: at + callDeadlineMs });
 
-/** Nothing new was found, one call deadline after the call, or no call was sent: another may be made. */
+/** No new address was found, one call deadline after the call, or no call was sent: another may be created. */
 export const nothingMade = (context: PoolContext): Next => acquiring(context, { intent: null, inDoubtUntil: null });
 
-/** A RoutedIP that has got the address that was made for it has made no other one since. */
+/** A RoutedIP bound to the address created for it has created no other since. */
 const hasItsOwn = ({ exposed, created }: PoolContext): boolean =>
   exposed !== null && exposed.bound !== null && created.includes(exposed.bound);
 
-/** What a list tells of a creation in doubt. One that the spec lists by now says nothing: the list is to be read once more, without it. */
+/** Evaluates the list for a creation in doubt. If the found address is in the spec by now it proves nothing: the list is read once more, without it. */
 export function found(context: PoolContext, finding: CreateFinding): Next {
   if (hasItsOwn(context)) return nothingMade(context);
   const addresses = finding.found === 'several' ? finding.addresses : finding.found === 'one' ? [finding.address] : [];
@@ -185,11 +185,11 @@ export function found(context: PoolContext, finding: CreateFinding): Next {
   return obtained(context, finding.address, guesses(context) ? context.acquiring.inDoubtUntil : null);
 }
 
-/** Any of them may be someone else's. Nothing is created until a person has listed ours in `ips`. */
+/** Any of them may belong to others. Nothing is created until a user has listed ours in `ips`. */
 const unclear = (context: PoolContext, addresses: readonly Address[]): Next =>
   acquiring(context, { inDoubtUntil: null, unclear: addresses });
 
-/** The pool stops in the middle: a call that was sent may still take effect, and nobody hears of it. */
+/** The pool stops midway: a call already sent may still take effect with no actor to receive the outcome. */
 export const interrupt =
   ({ callDeadlineMs }: PoolSettings) =>
   (context: PoolContext, at: number): Next => {
@@ -198,8 +198,8 @@ export const interrupt =
     return acquiring(context, { intending: false, ...(isUnanswered && { inDoubtUntil: at + callDeadlineMs }) });
   };
 
-/** Waits after a failed step, but not when a Job said that what was changed while it ran can never work. A call that surely took no effect leaves no intent behind, and is
- *  no trouble where nothing is to be created any more. */
+/** Waits after a failed step, unless a Job reported as impossible what changed while it ran. A call that certainly took no effect leaves no intent behind, and its failure is
+ *  dropped when nothing has to be created any more. */
 export const failAcquiring =
   ({ backoff }: PoolSettings) =>
   (context: PoolContext, failure: JobFailure, at: number): Next => {
@@ -213,8 +213,8 @@ export const failAcquiring =
     return acquiring(context, { intending: false, ...begins(context), ...failed, ...(settled && { intent: null }), ...left });
   };
 
-/** Whoever may write an issuer can have its account refuse the list that would tell what was made. The call has no more effect by now: whatever it made is in the list that others
- *  read before they create, and they take it for none of theirs. */
+/** The author of an issuer could make its account refuse the list that shows the outcome. The call can no longer take effect: anything it created is in the lists that others
+ *  read before they create, so they do not mistake it for theirs. */
 const isLeftInDoubt = (context: PoolContext, { kind }: JobFailure, at: number): boolean => {
   const { inDoubtUntil, unpublished } = context.acquiring;
   const isOver = inDoubtUntil !== null && at >= inDoubtUntil && unpublished === null;
@@ -223,11 +223,11 @@ const isLeftInDoubt = (context: PoolContext, { kind }: JobFailure, at: number): 
 
 const NOT_FAILED = { failure: null, attempts: 0, until: null } as const;
 
-/** Other credentials, or another spec or template, may do what failed. */
+/** Other credentials, or another spec or template, may resolve the failure. */
 export const awaitsChange = ({ acquiring: { failure } }: PoolContext): boolean =>
   failure?.kind === 'Unauthorized' || isUntilChanged(failure);
 
-/** How long the wait after a failed step lasts from now on, ms. */
+/** Remaining wait after a failed step, ms. */
 export const coolOffLeft =
   ({ backoff }: PoolSettings) =>
   ({ acquiring: { failure, attempts, until } }: PoolContext, at: number): number =>
@@ -235,19 +235,19 @@ export const coolOffLeft =
 
 // ---------------------------------------------------------------- a pool that is deleted while it creates
 
-/** How long after the end of the doubt a list that could not be had is given up, ms: a pool does not stay for ever because its token was revoked. */
+/** How long after the end of the doubt an unavailable list is given up, ms: a pool does not stay forever because its token was revoked. */
 const GIVE_UP_MS = 3_600_000;
 
-/** An address may belong to nobody once the pool is gone, and nobody else may create one meanwhile: what became of its creation has to be found out. */
+/** An address could be orphaned once the pool is gone, and other pools must not create meanwhile: the outcome of its creation has to be determined. */
 export const mustConclude = (context: PoolContext): boolean => isCreating(context.acquiring) && createdAt(context) !== '';
 
-/** The same of a pool that stays, although its spec is not valid. */
+/** The same for a pool that stays although its spec is invalid. */
 export const accounts = (context: PoolContext): boolean => mustConclude(context) && context.exposed?.deleting !== true;
 
-/** Addresses are known that the pool made, or may have made, and that no spec lists. */
+/** There are addresses that the pool created, or may have, and that no spec lists. */
 export const leavesAddress = ({ acquiring: { unpublished, unclear } }: PoolContext): boolean => unpublished !== null || unclear.length > 0;
 
-/** The list that would tell cannot be had, and nobody will wait for it any longer. */
+/** The list that would show the outcome is unavailable, and the wait for it is over. */
 export const givesUp = ({ acquiring: { inDoubtUntil } }: PoolContext, at: number): boolean =>
   inDoubtUntil !== null && at >= inDoubtUntil + GIVE_UP_MS;
 
@@ -258,7 +258,7 @@ export const announceInput = (context: PoolContext): AnnounceInput => ({
   message: leftText(context),
 });
 
-/** What is left of a creation, and what to do about it. */
+/** What remains of a creation, and what to do about it. */
 function leftText(context: PoolContext): string {
   const { unpublished, intent } = context.acquiring;
   const unclear = isGuess(context) && unpublished !== null ? [unpublished] : context.acquiring.unclear;
@@ -280,5 +280,5 @@ function leftText(context: PoolContext): string {
   return `an address may have been made for ${forWhom} at ${provider}${where}; the list that would tell could not be read. If there is one that is attached to nothing, it ${whose}: ${howTo('<address>')}`;
 }
 
-/** It was told: the creation is over, and what it made is not ours any more. */
+/** The address was announced: the creation is over, and what it created is not ours any more. */
 export const conclude = (context: PoolContext): Next => acquiring({ ...context, created: usedAgain(context) }, NOT_ACQUIRING);

@@ -4,42 +4,42 @@ import type { PoolContext } from './context.ts';
 import { asBegun, asksForAddress, hasRoom, isUnderWay, spare } from './creation.ts';
 import { isFromGroup } from './ip-group-offer.ts';
 
-/** What a namespace keeps at providers: every address that was made for an object of it and is there still, whether that object is or not; and one place for each
- *  address that is about to be made. */
+/** What a namespace keeps at providers: every existing address that was created for an object of it, even if that object is gone; and one place for each address that is about
+ *  to be created. */
 
-/** So many a namespace may keep, of one class or issuer or of all. */
+/** How many addresses a namespace may keep, of one class or issuer or in total. */
 export interface Limit {
   readonly most: number;
-  /** Null for all. */
+  /** Null for the total. */
   readonly source: string | null;
-  /** What people know it by. */
+  /** Its name as shown to users. */
   readonly name: string;
 }
 
-/** `holds`: an address is being made, or may begin to be at any moment. `asks`: it would be made if there were room. */
+/** `holds`: an address is being created, or its creation may begin at any moment. `asks`: it would be created if there were room. */
 export type Standing = 'holds' | 'asks' | 'none';
 
-/** An object of the namespace, by its records. */
+/** An object of the namespace, according to its records. */
 export interface Keeper extends Omit<Kept, 'address' | 'since'> {
   /** Creation of the object, ms since the epoch: the oldest is served first. */
   readonly since: number;
   readonly standing: Standing;
   readonly made: readonly Kept[];
-  /** Empty for none: it waits for nobody. */
+  /** Empty for none: it needs no permission. */
   readonly limits: readonly Limit[];
-  /** Whether it can use an address that was made before, asked while it is not known yet whether one is retained for it; null when it is, or nothing is asked for. */
+  /** Whether it can reuse an existing address, called while it is unknown whether one is retained for it; null when that is known, or nothing is requested. */
   readonly canReuse: ((address: Address) => boolean) | null;
 }
 
-/** What is known of what the ledger says. */
+/** Facts about the entries of the ledger. */
 export interface Evidence {
-  /** The address is not at its provider any more. */
+  /** The address no longer exists at its provider. */
   readonly isGone: (kept: Kept) => boolean;
-  /** What was made since it was written. */
+  /** Addresses created since the ledger was written. */
   readonly made: readonly Kept[];
-  /** Objects that are gone and have left no address that nobody knows of. */
+  /** Objects that are gone and have left no unknown address. */
   readonly ended: ReadonlySet<string>;
-  /** Living objects have it or ask for it. */
+  /** Existing objects have or request it. */
   readonly isNamed: (address: Address) => boolean;
   /** ms since the epoch. */
   readonly now: number;
@@ -47,33 +47,33 @@ export interface Evidence {
 
 export interface Settled {
   readonly kept: readonly Kept[];
-  /** Uids of those for which a place was taken. */
+  /** Uids of the objects for which a place was taken. */
   readonly granted: ReadonlySet<string>;
-  /** By uid why there is none. */
+  /** By uid, why there is none. */
   readonly refused: ReadonlyMap<string, Finding>;
-  /** By uid, of those that look back, what they may use again; null for nothing. */
+  /** By uid, for those that can reuse, the retained address; null for none. */
   readonly retained: ReadonlyMap<string, Address | null>;
 }
 
-/** An address may have been made that is not known yet, or is about to be. */
+/** An address that is not known yet may have been created, or is about to be. */
 const isMaking = ({ acquiring }: PoolContext): boolean =>
   acquiring.givenBack === undefined && acquiring.unpublished === null && isUnderWay(acquiring);
 
-/** An address of an IPGroup is no provider's: nothing is made for it. */
+/** An address of an IPGroup does not belong to a provider: nothing is created for it. */
 export function standingOf(context: PoolContext): Standing {
   if (isFromGroup(asBegun(context))) return 'none';
   if (isMaking(context) || context.room?.isGranted) return 'holds';
   return asksForAddress(context) && spare(context) === null && !isUnderWay(context.acquiring) ? 'asks' : 'none';
 }
 
-/** The place that was given is the one in which an address is being made. */
+/** The granted place is the one in which an address is being created. */
 export const hasBegun = (context: PoolContext): boolean => isMaking(context);
 
-/** It was given a place that it does not want any more. */
+/** It was granted a place that it does not need any more. */
 export const isIdle = (context: PoolContext): boolean => hasRoom(context) && !isMaking(context) && !asksForAddress(context);
 
-/** Brings what is written down of a namespace up to date, and gives places to those that ask, the oldest first, as long as every limit of theirs has room. Whoever makes an
- *  address already has a place, whatever the limit says by now. */
+/** Updates the ledger of a namespace and grants places to objects that ask, the oldest first, as long as all their limits have room. A creation under way already has its
+ *  place, whatever the current limit. */
 export function settle(namespace: string, before: readonly Kept[], keepers: readonly Keeper[], evidence: Evidence): Settled {
   const addresses = addressesIn(before, keepers, evidence);
   const known = new Map(keepers.map((keeper) => [keeper.uid, keeper]));
@@ -86,7 +86,7 @@ export function settle(namespace: string, before: readonly Kept[], keepers: read
   const retained = new Map(keepers.flatMap((keeper) => (keeper.canReuse ? [[keeper.uid, retainedFor(keeper, addresses, evidence)]] : [])));
   const granted = new Set<string>();
   const refused = new Map<string, Finding>();
-  // Of a limit that is reached so many may hear that it is found out, and said, once.
+  // Each exhausted limit is computed and phrased only once, for any number of objects that ask.
   const full = new Map<string, Finding>();
   const asking = keepers.filter(({ uid, standing, limits }) => standing === 'asks' && limits.length > 0 && !retained.get(uid));
   for (const keeper of asking.sort(byAge)) {
@@ -103,7 +103,7 @@ export function settle(namespace: string, before: readonly Kept[], keepers: read
   return { kept: kept.sort(inOrder), granted, refused, retained };
 }
 
-/** The address that was made last for a former object of that name, by the same class or issuer and in the same account, and that nobody uses. */
+/** The latest unused address created for a former object of that name, by the same class or issuer and in the same account. */
 function retainedFor(
   { owner, uid, source, provider, canReuse }: Keeper,
   addresses: readonly Kept[],
@@ -114,9 +114,9 @@ function retainedFor(
   return free.sort((a, b) => b.since - a.since)[0]?.address ?? null;
 }
 
-/** All that were made and are there still. */
+/** All created addresses that still exist. */
 function addressesIn(before: readonly Kept[], keepers: readonly Keeper[], evidence: Evidence): readonly Kept[] {
-  // An address counts by the class by which its place was taken, whatever class its object has by the time it is there.
+  // An address counts for the class for which its place was taken, whatever class its object has once it exists.
   const taken = new Map(before.flatMap((kept) => (kept.address === null ? [[kept.uid, kept.source]] : [])));
   const news = [...keepers.flatMap(({ made }) => made), ...evidence.made];
   const made = new Map(news.map((each) => [each.address, { ...each, source: taken.get(each.uid) ?? each.source }]));

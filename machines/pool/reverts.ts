@@ -3,9 +3,9 @@ import type { PoolSpec } from '../spec/pool.ts';
 import { listed, type Next, next, type PoolContext, type PoolSettings } from './context.ts';
 import { spare } from './creation.ts';
 
-/** A tool that applies manifests takes out of `spec.ips` what the operator has added there. The addresses serve on; they are added again, less and less often. */
+/** A tool that applies manifests removes from `spec.ips` what the operator has added there. The addresses keep serving; they are added again, with increasing back-off. */
 
-/** Notes that the spec has lost addresses that it was given, or that somebody has kept them. */
+/** Records that the spec has lost addresses that were added to it, or that they have been kept. */
 export function withReverts(context: PoolContext, spec: PoolSpec, generation: number): PoolContext {
   if (spec.exposes) return context;
   const { created, acquiring, reverts = 0 } = context;
@@ -13,16 +13,16 @@ export function withReverts(context: PoolContext, spec: PoolSpec, generation: nu
   const isShort = spec.ips.length < spec.desired;
   const hadThem = lost.some((address) => context.spec?.ips.includes(address) || acquiring.published.includes(address));
   if (isShort && hadThem && generation >= acquiring.publishedIn) return { ...context, reverts: reverts + 1 };
-  // A spec may be observed before it is heard that it was written.
+  // A spec may be observed before the outcome of writing it arrives.
   const isOwn = generation <= acquiring.publishedIn || acquiring.unpublished !== null;
   const isKept = !isOwn && (!isShort || lost.length === 0);
   return isKept && reverts > 0 ? { ...context, reverts: 0 } : context;
 }
 
-/** The first time may be by hand: it is mended at once. */
+/** The first revert may be manual: it is repaired at once. */
 const tries = ({ reverts = 0 }: PoolContext): number => reverts - 1;
 
-/** The address that is to be added serves meanwhile. */
+/** The address to add serves meanwhile. */
 function mayWait(context: PoolContext): boolean {
   const address = spare(context);
   return tries(context) > 0 && address !== null && context.members[address]?.confirmed === true;

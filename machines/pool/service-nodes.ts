@@ -4,27 +4,27 @@ import { isLeaving, leavingAmong } from '../policy/drain.ts';
 import { asReady } from '../policy/recovery-grace.ts';
 import type { Standings } from './eligibility.ts';
 
-/** Nodes that serve a Service, and may hold its address. */
+/** Nodes that serve a Service and may hold its address. */
 
-/** Keeps a node out of all load balancing from outside. Its value does not matter. */
+/** Excludes a node from external load balancing. Its value does not matter. */
 export const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
 const REPELLING: ReadonlySet<string> = new Set(['NoSchedule', 'NoExecute']);
 
 export interface ServingRules {
-  /** What the providerID of a node has to begin with; empty where the provider asks for none. */
+  /** Required prefix of a node's providerID; empty where the provider needs none. */
   readonly providerIDPrefix: string;
   readonly tolerations: readonly Toleration[];
   readonly graceMs: number;
 }
 
-/** Why an address cannot be led to this kind of Service; null when it can. */
+/** Why an address cannot serve this kind of Service; null when it can. */
 export function unsupported({ type, hasSelector }: ObservedService): string | null {
   if (type === 'ExternalName') return 'it is of type ExternalName, which has no nodes';
   return hasSelector ? null : 'it has no selector, so that no Pods tell which nodes serve it';
 }
 
-/** Why a node may not hold the address, or null when it may. In the order in which a person would look. */
+/** Why a node may not hold the address, or null when it may. Checked in the order in which a user would look. */
 export function unfit(node: ObservedNode, serving: ReadonlySet<string>, { providerIDPrefix, tolerations }: ServingRules): string | null {
   if (node.deleting) return 'the Node is being deleted';
   if (!node.ready) return 'the Node is not Ready';
@@ -40,11 +40,11 @@ export function unfit(node: ObservedNode, serving: ReadonlySet<string>, { provid
   return null;
 }
 
-/** Nodes of ready endpoints. */
+/** Nodes with ready endpoints. */
 export const servingNodesOf = (service: ObservedService | null): ReadonlySet<string> =>
   new Set(service && unsupported(service) === null ? service.endpoints.filter(({ ready }) => ready).map(({ node }) => node) : []);
 
-/** How the nodes stand to the Service. One that is cordoned or about to go keeps the address until another node is free. */
+/** The eligibility of the nodes for the Service. A node that is cordoned or about to go keeps the address until another node is free. */
 export function servingStandings(nodes: readonly ObservedNode[], service: ObservedService | null, rules: ServingRules): Standings {
   const serving = servingNodesOf(service);
   const everywhere = new Set(nodes.map(({ name }) => name));

@@ -14,13 +14,13 @@ import type { Binding, Exposed } from './exposed.ts';
 import { unsupported } from './service-nodes.ts';
 import { servicePorts } from './service-ports.ts';
 
-/** A RoutedIP: what its pool of one observes of the Service that it exposes, and tells its address of it. */
+/** A RoutedIP: what its single-address pool observes about the exposed Service, and the policy it sends to its address. */
 
 const withExposed = (context: PoolContext, change: Partial<Exposed>): PoolContext =>
   context.exposed ? { ...context, exposed: { ...context.exposed, ...change } } : context;
 
-/** It may be deleted before its spec is valid and its credentials are there: what its class says by then of its address counts. One by which it was never
- *  served has nothing deleted. */
+/** The RoutedIP may be deleted before its spec is valid and its credentials exist: the current reclaim policy of its class counts then. A class that never served it cannot
+ *  cause a deletion. */
 function withReclaim(context: PoolContext, fact: RoutedIPFact): PoolContext {
   const { spec } = context;
   const reclaim = reclaimOf(fact);
@@ -34,22 +34,22 @@ function withReclaim(context: PoolContext, fact: RoutedIPFact): PoolContext {
   };
 }
 
-/** What becomes of an address whose owner is deleted. */
+/** What happens to an address whose owner is deleted. */
 export function policyFor(context: PoolContext, address: Address): RetirePolicy {
   const { spec, exposed, created, members } = context;
   if (spec?.exposes?.reclaim !== 'Delete') return 'Retain';
   if (created.includes(address)) return 'Delete';
   const { retiring, adopts } = members[address] ?? {};
-  // One that is retired already is at another account, where others may have made it. One that was never its own may be in use elsewhere.
+  // A retired one is at another account, where others may have created it. One that was never its own may be in use elsewhere.
   const isOwn = context.provider === spec.provider && !retiring && adopts === undefined;
   return exposed?.deleteAdopted && isOwn && letsDeleteAdopted(spec) ? 'DeleteAdopted' : 'Retain';
 }
 
-/** An issuer with the operator's credentials lets nobody delete what others made in their account. */
+/** An issuer with the operator's credentials does not allow deleting what others created in that account. */
 export const letsDeleteAdopted = ({ provider, exposes }: PoolSpec): boolean =>
   exposes?.source.kind === 'ClusterRoutedIPClass' || isPrivate(provider);
 
-/** Checks the spec together with the class. What a class that has become invalid said before goes on. */
+/** Checks the spec together with the class. The former policy of a class that has become invalid still applies. */
 export function checkExposed(former: PoolContext, event: SpecObserved): { readonly context: PoolContext; readonly checked: CheckedSpec } {
   const { guarded = true, deleteAdopted = false } = event;
   const context = event.bound ? bindShown(former, event.bound) : withRetained(unboundOf(former, event.conflicts), event.retained);
@@ -84,11 +84,11 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
   return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec, isLeaving) };
 }
 
-/** Whether what is wrong lies with the class or issuer. */
+/** Whether the class or issuer is at fault. */
 const policyFault = ({ exposed }: PoolContext, byPolicy: boolean): Pick<Exposed, 'byPolicy'> =>
   byPolicy || exposed?.byPolicy ? { byPolicy } : {};
 
-/** Whoever has an address of a class keeps it, and no other class serves him by it: also after the records were lost, where the status says which one it was. */
+/** A RoutedIP keeps the address of its class, but no other class serves it on that basis. After the records were lost the status shows which class it was. */
 export function isServedBy(
   { spec, exposed }: Pick<PoolContext, 'spec'> & { readonly exposed: Binding | null },
   fact: RoutedIPFact,
@@ -98,10 +98,10 @@ export function isServedBy(
   return by !== undefined && isBySame(by, fact);
 }
 
-/** By which class or issuer a spec is served. */
+/** The class or issuer that serves a spec. */
 export const classInUse = ({ provider, exposes }: PoolSpec): ClassInUse | undefined => exposes && { ...exposes.source, provider };
 
-/** It names the class or issuer by which it was served last. Of an issuer, whose author may give it other credentials at any time, with the same ones. */
+/** It names the class or issuer that served it last; an issuer must also have the same credentials, which its author may change at any time. */
 function isBySame({ kind, name, provider }: ClassInUse, fact: RoutedIPFact): boolean {
   const { policy, operatorNamespace } = fact;
   const isOtherAccount =
@@ -110,7 +110,7 @@ function isBySame({ kind, name, provider }: ClassInUse, fact: RoutedIPFact): boo
   return !isOtherAccount && kind === named?.kind && name === named.name;
 }
 
-/** Before the labels of its Namespace are known nothing is news of that. */
+/** Before the labels of its Namespace are known nothing changes. */
 function keptBy({ exposed }: PoolContext, { refusal }: Pick<RoutedIPFact, 'refusal'>): Partial<Exposed> {
   if (refusal?.isGuess || (!refusal && !exposed?.kept)) return {};
   return { kept: refusal ?? null };
@@ -118,19 +118,18 @@ function keptBy({ exposed }: PoolContext, { refusal }: Pick<RoutedIPFact, 'refus
 
 const unbarred = ({ barred: _, refusal: __, ...open }: RoutedIPFact): RoutedIPFact => open;
 
-/** The last valid spec with the addresses that the RoutedIP names now: those that it named before may belong to others. */
+/** The last valid spec with the currently named addresses: those named earlier may belong to others. */
 const keeping = ({ exposed }: PoolContext, spec: PoolSpec, ips: readonly Address[]): PoolSpec =>
   exposed?.bound || spec.exposes?.group ? spec : { ...spec, ips };
 
-/** A RoutedIP keeps the address that it has got, whether the spec names it or not any more: no other one is created. One that is deleted gives up that one, whatever
- *  its spec asks for by now. */
+/** A RoutedIP keeps its bound address, whether the spec still names it or not: no other one is created. When it is deleted it gives up that address, whatever its current spec
+ *  requests. */
 function withBound({ exposed }: PoolContext, spec: PoolSpec, isLeaving: boolean): CheckedSpec {
   const bound = exposed?.bound ?? null;
   return { spec: bound && (isLeaving || spec.ips.length === 0) ? { ...spec, ips: [bound] } : spec, error: null };
 }
 
-/** Why the spec asks for another address than the one that this RoutedIP has got for good, or that was made for it and is about to be bound; null when it
- *  does not. */
+/** Why the spec requests another address than the one bound to this RoutedIP, or created for it and about to be bound; null when it does not. */
 function movedAddress(context: PoolContext, { ips, exposes }: PoolSpec): string | null {
   const asked = ips[0] ?? exposes?.group?.address ?? null;
   const bound = context.exposed?.bound ?? (isLeftOver(context) ? null : context.acquiring.unpublished);
@@ -139,7 +138,7 @@ function movedAddress(context: PoolContext, { ips, exposes }: PoolSpec): string 
     : null;
 }
 
-/** Takes over what is known of the Service, and tells the address when its firewall is to be another one. A Service that is gone closes nothing. */
+/** Takes over the state of the Service, and notifies the address when its firewall policy changes. A deleted Service closes nothing. */
 export function observeService(context: PoolContext, service: ObservedService | null): Next {
   const { spec, exposed } = context;
   if (!spec?.exposes || !exposed) return next(context);
@@ -174,7 +173,7 @@ const policyOf = ({ exposes }: PoolSpec, ports: readonly string[]): FirewallPoli
 
 function tellPolicy(context: PoolContext, policy: FirewallPolicy): Next {
   if (!context.exposed || JSON.stringify(policy) === JSON.stringify(context.exposed.policy)) return next(context);
-  // An address that is there is told once the pause is over; one that begins meanwhile has to know what stands.
+  // An existing address is notified once the pause is over; one that starts meanwhile needs the current policy.
   if (isPaused(context) && entries(context.members).length > 0) return next(context);
   const provider = policy.subject && context.spec?.provider;
   const event = { type: 'POLICY_OBSERVED', policy, ...(provider && { provider }) } as const;
@@ -182,42 +181,42 @@ function tellPolicy(context: PoolContext, policy: FirewallPolicy): Next {
   return next(withExposed(context, { policy }), effects);
 }
 
-/** What this RoutedIP was about to get another one has got in the same moment, before anybody was shown it here: it waits for it as before. */
+/** Another object was bound at the same moment to the address that this RoutedIP expected, before it was shown here: this one waits for it as before. */
 function unboundOf(context: PoolContext, conflicts: PoolContext['conflicts']): PoolContext {
   const bound = context.exposed?.bound ?? null;
   const isLost = bound !== null && conflicts[bound] !== undefined && !context.created.includes(bound);
   return isLost ? withExposed(context, { bound: null }) : context;
 }
 
-/** Records that are older than the status do not know of the address: another one would be created, and nobody would give this one back. */
+/** Records older than the status do not contain the address: another one would be created, and this one would never be given back. */
 function bindShown(context: PoolContext, { address, created }: BoundAddress): PoolContext {
-  // It is about to be bound by who made it, who knows more of it.
+  // The pool that created it is about to bind it, and has more information.
   if (context.acquiring.unpublished === address) return context;
   const bound = bind(context, address);
   const isNews = bound !== context && created && !context.created.includes(address);
   return isNews ? { ...bound, created: [...context.created, address] } : bound;
 }
 
-/** What was made for a RoutedIP of its name is as if it was made for this one. */
+/** An address created for an earlier RoutedIP of its name counts as created for this one. */
 function withRetained(context: PoolContext, retained: Address | undefined): PoolContext {
   if (retained === undefined || context.exposed?.bound !== null || context.created.includes(retained)) return context;
   return { ...context, created: [...context.created, retained] };
 }
 
-/** This RoutedIP has another address by now, or a person has named one meanwhile. */
+/** This RoutedIP has another address by now, or a user has named one meanwhile. */
 export function hasOther(context: PoolContext, address: Address): boolean {
   const own = context.exposed && (context.exposed.bound ?? listed(context)[0] ?? null);
   return own !== null && own !== address;
 }
 
-/** What was made for this RoutedIP, or may have been, is not for it any more. */
+/** What was, or may have been, created for this RoutedIP is no longer for it. */
 export function isLeftOver(context: PoolContext): boolean {
   const { unpublished, unclear } = context.acquiring;
   const made = unpublished ?? unclear[0];
   return made !== undefined && hasOther(context, made);
 }
 
-/** Binds a RoutedIP for good to the address that it asks for, once the provider has told of it and it may be taken. What is being given back does not count. */
+/** Binds a RoutedIP permanently to the address that it requests, once the provider has reported it and it may be taken. An address being given back does not count. */
 export function bindTaken(context: PoolContext): PoolContext {
   const only = context.exposed && wanted(context).find((address) => isHad(context, context.members[address]));
   return only ? bind(context, only) : context;
@@ -226,7 +225,7 @@ export function bindTaken(context: PoolContext): PoolContext {
 const isHad = (context: PoolContext, member: Member | undefined): boolean =>
   member !== undefined && !member.retiring && isTaken(context, member);
 
-/** The address that this RoutedIP works with from now on, for good. */
+/** Makes the address the permanent one of this RoutedIP. */
 export function bind(context: PoolContext, address: Address): PoolContext {
   const { exposed, spec, acquiring } = context;
   if (!exposed || exposed.bound !== null) return context;

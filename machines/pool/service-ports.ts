@@ -3,9 +3,9 @@ import { isWithin, type PortRange } from '../model/port-range.ts';
 import type { ObservedBackend, ObservedContainerPort, ObservedService, ObservedServicePort, Port } from '../model/types.ts';
 import { allowedText, type PortLimits, permission } from '../spec/allowed-ports.ts';
 
-/** What has to be open on the nodes that serve a Service. */
+/** What must be open on the nodes that serve a Service. */
 export interface ServicePorts {
-  /** On every node that `portsOn` does not name, as texts of ports, sorted. */
+  /** On every node not in `portsOn`, as texts of ports, sorted. */
   readonly ports: readonly string[];
   readonly portsOn: Readonly<Record<string, readonly string[]>>;
   readonly warnings: readonly PortWarning[];
@@ -19,21 +19,21 @@ export interface PortWarning {
 interface Rules {
   /** Node ports that the platform opens; null for none. */
   readonly open: PortRange | null;
-  /** From where ports are to be reached, as CIDRs; null for anywhere. */
+  /** Source CIDRs that may reach the ports; null for anywhere. */
   readonly sources: readonly string[] | null;
   /** Null where nothing is opened anyway. */
   readonly limits: PortLimits | null;
-  /** Whose limits these are. */
+  /** The object that sets these limits. */
   readonly source: string;
 }
 
-/** Of one Service so many ports are looked at: a firewall of any provider has fewer, and all that is found out of them is saved in every turn. */
+/** How many ports of one Service are evaluated: the firewalls of all providers have fewer, and all results are saved in every turn. */
 const MOST_PORTS = 1_000;
-/** Of each reason so many warnings are given; of the others people are told the number. */
+/** How many warnings are given per reason; of the others only the number is shown. */
 const MOST_WARNINGS = 20;
 
-/** For each port of the Service, on each node: the hostPort of the container port behind it; else the container port of a Pod on the host's network; else
- *  the nodePort; else the Service's own port. Node ports that the platform opens are left out, and what the class does not let be opened. */
+/** For each port of the Service, on each node: the hostPort of the container port behind it; else the container port of a Pod on the host's network; else the nodePort; else
+ *  the Service's own port. Node ports opened by the platform are left out, and so are ports that the class does not allow. */
 export function servicePorts(service: ObservedService, rules: Rules): ServicePorts {
   const supported = service.ports.filter(({ protocol }) => isSupported(protocol));
   const ports = supported.slice(0, MOST_PORTS);
@@ -64,11 +64,11 @@ export function servicePorts(service: ObservedService, rules: Rules): ServicePor
 /** What listens on a node for one port of the Service. */
 interface Listening {
   readonly number: number;
-  /** Something of the Pod does for sure. */
+  /** A listener of the Pod is certain. */
   readonly isHeard: boolean;
 }
 
-/** What listens on the node for each of the ports, given one Pod behind them: the same list for all Pods that have the same ports. */
+/** The port on the node for each of the Service's ports, given one Pod behind them: the same list for all Pods that have the same ports. */
 function listening(ports: readonly ObservedServicePort[]): (pod: ObservedBackend | null) => readonly Listening[] {
   const known = { own: new Map<object | null, readonly Listening[]>(), host: new Map<object | null, readonly Listening[]>() };
   return (pod) => {
@@ -94,7 +94,7 @@ function allOn(ports: readonly ObservedServicePort[], pod: ObservedBackend | nul
   });
 }
 
-/** What may be opened of all that is asked for, in the order of the Service. */
+/** What the limits allow of the requested ports, in the order of the Service. */
 function withinLimits(
   all: readonly (readonly Listening[])[],
   ports: readonly ObservedServicePort[],
@@ -127,7 +127,7 @@ function whyNot(port: Pick<Port, 'port' | 'protocol'>, opened: number, { limits,
 
 const isSupported = (protocol: string): boolean => protocol === 'TCP' || protocol === 'UDP';
 
-/** `target` is the port of a container of the Pod to which the port leads, where the Pod names it. */
+/** `target` is the container port of the Pod that the Service port targets, if the Pod declares it. */
 function numberOn(port: ObservedServicePort, target: ObservedContainerPort | undefined, hostNetwork: boolean): number {
   if (target?.hostPort) return target.hostPort;
   if (hostNetwork) {
@@ -163,7 +163,7 @@ const beyond = ({ length }: readonly ObservedServicePort[]): readonly PortWarnin
     ? []
     : [{ reason: 'PortNotAllowed', message: `the Service has ${length} ports, and only the first ${MOST_PORTS} of them are opened` }];
 
-/** Of warnings of one reason the first ones, and how many more there are. */
+/** The first warnings of one reason, and how many more there are. */
 const few = (warnings: readonly PortWarning[]): readonly PortWarning[] => {
   const [first] = warnings;
   if (!first || warnings.length <= MOST_WARNINGS) return warnings;

@@ -8,16 +8,16 @@ import type { Member } from './assignment.ts';
 import type { PoolContext } from './context.ts';
 import { claimsWithin } from './node-claim.ts';
 
-/** How an address of a pool starts, with what is remembered of it where the records were lost. */
+/** How an address of a pool starts, with its remembered state where the records were lost. */
 
-/** Made once for all the addresses of a turn: to look through lists for each of them would be quadratic. */
+/** Built once for all the addresses of a turn: searching lists for each of them would be quadratic. */
 export interface Start {
   /** The node to which an assign may be under way; null for none. */
   readonly toward: string | null;
-  /** What others claim. */
+  /** Claims of others. */
   readonly claimed: ReadonlySet<string>;
   readonly created: ReadonlySet<Address>;
-  /** The namespace within which what it claims counts; undefined where it counts for all. */
+  /** The namespace within which its claims count; undefined where they count cluster-wide. */
   readonly within: string | undefined;
 }
 
@@ -30,13 +30,13 @@ export const startOf = (context: PoolContext): Start => ({
 
 export const originIn = ({ created }: Start, address: Address): AddressInput['origin'] => (created.has(address) ? 'Created' : 'Found');
 
-/** After the records were lost: an assign of an address may be under way that the spec has not listed any more since. It is started for no other purpose than to keep the
- *  address and the node from others until that is over. */
+/** After the records were lost: an assign may be under way for an address that the spec no longer lists. The address is started only to keep it and the node from others until
+ *  that is over. */
 export const inDoubt = ({ remembered }: PoolContext): readonly Address[] =>
   (Object.keys(remembered) as Address[]).filter((address) => remembered[address]?.inDoubtUntil !== null);
 
-/** After the records were lost: those that are where the status shows that they served come first. Of two that are found on one node the first one keeps it: somebody else has
- *  moved the other one there, or the pool has just got it. */
+/** After the records were lost: addresses that are still where they served according to the status come first. If two are found on one node the first keeps it: the other was
+ *  moved there by other means, or has just joined the pool. */
 export function stayersFirst({ remembered, provided }: PoolContext, addresses: ReadonlySet<Address>): readonly Address[] {
   const stays = (address: Address): boolean => {
     const servedOn = remembered[address]?.servedOn;
@@ -45,7 +45,7 @@ export function stayersFirst({ remembered, provided }: PoolContext, addresses: R
   return [...addresses].sort((a, b) => Number(stays(b)) - Number(stays(a)));
 }
 
-/** After the records were lost: what was opened for an address that is not started is not needed any more, and nobody runs it who would say so. */
+/** After the records were lost: what was opened for an address that is not started is no longer needed, and no actor runs that would give it back. */
 export const givenBack = ({ id, remembered, members }: PoolContext): readonly Effect[] =>
   (Object.keys(remembered) as Address[]).flatMap((address) => {
     const { claimed = [] } = remembered[address] ?? {};
@@ -68,8 +68,8 @@ export const newMember = (rank: number, observed: ObservedAddress | null): Membe
   heard: false,
 });
 
-/** The node to which an assign of the address may be under way, to be kept from others; null when there is none, or when another address has it by now or is
- *  to have it: that one is not to be hindered. Adds it to `towards`, the nodes that addresses have or are to have. */
+/** The node to which an assign of the address may be under way, to be kept from others; null when there is none, or when another address has or gets it: that one must not be
+ *  blocked. Adds it to `towards`, the nodes that addresses have or get. */
 export function towardOf({ remembered }: PoolContext, address: Address, { claimed, within }: Start, towards: Set<string>): string | null {
   const { toward, inDoubtUntil = null } = remembered[address] ?? {};
   if (toward === undefined || inDoubtUntil === null || towards.has(toward) || claimed.has(nodeClaim(toward, address, within))) return null;
@@ -77,7 +77,7 @@ export function towardOf({ remembered }: PoolContext, address: Address, { claime
   return toward;
 }
 
-/** What is remembered of an address that starts. With a claim on a node that others have by now it could not start. */
+/** The remembered state of an address that starts. With a claim on a node that others have by now it could not start. */
 function rememberedOf({ remembered }: PoolContext, address: Address, { toward, claimed, within }: Start): Remembered | null {
   const all = remembered[address];
   if (!all) return null;

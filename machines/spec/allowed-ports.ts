@@ -10,15 +10,15 @@ export interface AllowedPort {
   readonly range: PortRange;
 }
 
-/** What a class or an issuer lets Services open on nodes. */
+/** What a class or an issuer allows Services to open on nodes. */
 export interface PortLimits {
-  /** Absent for all but those of the node itself. */
+  /** Absent for all ports except those of the node itself. */
   readonly allowedPorts?: readonly AllowedPort[];
-  /** Ports of one Service; absent for any number. */
+  /** Maximum ports of one Service; absent for any number. */
   readonly maxPorts?: number;
 }
 
-/** What the node itself listens on: SSH, etcd, the API server, the kubelet and the control plane. */
+/** Ports used by the node itself: SSH, etcd, the API server, the kubelet and the control plane. */
 const OF_THE_NODE: readonly PortRange[] = [
   { first: 22, last: 22 },
   { first: 2379, last: 2380 },
@@ -28,7 +28,7 @@ const OF_THE_NODE: readonly PortRange[] = [
 
 export type Permission = 'Allowed' | 'NotAllowed' | 'OfTheNode';
 
-/** Whether a class lets a port be opened on nodes. One of the node itself has to be named: a range that includes others too does not mean it. */
+/** Whether a class allows a port to be opened on nodes. A port of the node itself has to be named: a range that also covers others does not include it. */
 export function permission({ allowedPorts }: PortLimits, { port, protocol }: Pick<Port, 'port' | 'protocol'>): Permission {
   const entries = (allowedPorts ?? []).filter((entry) => isWithin(port, entry.range) && (entry.protocol ?? protocol) === protocol);
   const own = OF_THE_NODE.find((range) => isWithin(port, range));
@@ -66,6 +66,6 @@ function allowedPort(entry: string): AllowedPort {
   return { protocol, range: { first, last } };
 }
 
-/** As it stands in a spec. */
+/** The entry as written in a spec. */
 export const allowedText = ({ protocol, range: { first, last } }: AllowedPort): string =>
   `${protocol === null ? '' : `${protocol.toLowerCase()}/`}${first}${last === first ? '' : `-${last}`}`;

@@ -1,17 +1,17 @@
 import { shortList } from '../model/several.ts';
 
-/** What a RoutedIP means by its `className`: the className of a class, where exactly one has it, else the name of a class object. Several classes may have one
- *  implementation, and one may be named like another's className: who is served stays with his class whatever comes, and that is for whoever asks to see to. */
+/** Resolves the `className` of a RoutedIP: the className of a class if exactly one class has it, otherwise the name of a class object. Several classes may share an
+ *  implementation, and the name of one may be another's className. A RoutedIP that is already served stays with its class in any case; that is the caller's responsibility. */
 
 export interface NamedClass {
-  /** Of the object: there is one of each. */
+  /** Name of the object, which is unique. */
   readonly name: string;
   readonly className: string;
-  /** It is being deleted: nobody new has it by a className that others have, too. Absent for no. */
+  /** It is being deleted: a shared className no longer resolves to it for new RoutedIPs. Absent for no. */
   readonly deleting?: boolean;
 }
 
-/** `several`: names by which a RoutedIP can have each of those that have this className, ascending; empty when it can have none of them. */
+/** `several`: names that select one of the classes that share this className, ascending; empty when none can be selected. */
 export type Meaning<T> = { readonly one: T } | { readonly several: readonly string[] };
 
 export class ClassNames<T extends NamedClass> {
@@ -42,7 +42,7 @@ export class ClassNames<T extends NamedClass> {
     };
   }
 
-  /** What is to be known of a class besides what it says itself; null for nothing. */
+  /** A problem with the names of a class; null for none. */
   conflictOf(of: T): { readonly message: string; readonly isOutOfReach: boolean } | null {
     const { name, className } = of;
     const others = (this.#byClassName.get(className) ?? []).flatMap((each) => (each.name === name ? [] : [each.name])).sort();
@@ -55,14 +55,14 @@ export class ClassNames<T extends NamedClass> {
     return { message: `${shared}, and ${taken}: no RoutedIP can name this one, make it anew by another name`, isOutOfReach: true };
   }
 
-  /** Its name means it. */
+  /** Its name resolves to it. */
   #isReached(of: T): boolean {
     const meaning = this.meaningOf(of.name);
     return meaning !== null && 'one' in meaning && meaning.one.name === of.name;
   }
 }
 
-/** So many others are named. */
+/** How many others are named. */
 const NAMED = 5;
 
 const textOf = (names: readonly string[]): string =>

@@ -9,11 +9,11 @@ import { type PortLimits, portLimits } from './allowed-ports.ts';
 import { checkTemplate } from './job-template.ts';
 import { LIMITS } from './limits.ts';
 
-/** With whose means a class or an issuer works. */
+/** The credentials and means of a class or an issuer. */
 export interface Account {
   /** The provider's key. */
   readonly provider: string;
-  /** The cloud whose API is used for what no template drives; null for none. */
+  /** The cloud whose API is used for everything without a template; null for none. */
   readonly cloud: string | null;
   readonly secrets: readonly SecretReference[];
   /** Jobs find, create, assign and delete addresses. */
@@ -28,7 +28,7 @@ export interface Policy extends Account, PortLimits {
   readonly firewall: string;
   readonly postAllow: boolean;
   readonly exclusive: boolean;
-  /** From where ports are to be reached, as CIDRs; null for anywhere. */
+  /** Source CIDRs that may reach the ports; null for anywhere. */
   readonly sources: readonly string[] | null;
   readonly nodePortRange: PortRange;
   readonly perNode: number;
@@ -40,7 +40,7 @@ export interface Policy extends Account, PortLimits {
   readonly taint: 'PreferNoSchedule' | 'NoSchedule' | null;
   readonly allowCrossNamespace: boolean;
   readonly adoption: Adoption;
-  /** The IPGroup that addresses are taken from; empty for none. */
+  /** The IPGroup that supplies addresses; empty for none. */
   readonly ipGroup: string;
 }
 
@@ -50,15 +50,15 @@ export interface SecretReference {
   readonly optional: boolean;
 }
 
-/** A ClusterRoutedIPClass or a RoutedIPIssuer, as the API server let it through. */
+/** A ClusterRoutedIPClass or a RoutedIPIssuer, as accepted by the API server. */
 export interface PolicyObject {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
   readonly spec: unknown;
-  /** Counts its edits; absent for what stands in no object. */
+  /** Counts its edits; absent where there is no object. */
   readonly generation?: number;
-  /** Of an issuer: a class names the firewall that it names, in the account that the operator itself works with. Absent for no. */
+  /** For an issuer: a class names the same firewall, in the operator's own account. Absent for no. */
   readonly sharesFirewall?: true;
 }
 
@@ -66,9 +66,9 @@ export type CheckedPolicy =
   | { readonly policy: Policy; readonly error: null }
   | { readonly policy: null; readonly reason: 'InvalidSpec' | 'UnsupportedIssuer'; readonly error: string };
 
-/** Implementations that are built in: by the className of a class, and by the issuerClass of an issuer. */
+/** Built-in implementations: by the className of a class, and by the issuerClass of an issuer. */
 const BUILT_IN_CLASSES: Readonly<Record<string, string>> = { 'digitalocean.com/floating-ip': 'digitalocean' };
-/** Whether the className of a class names an implementation that is built in: its nodes are those of a cloud, whatever Jobs do. */
+/** Whether the className of a class names a built-in implementation: its nodes are those of a cloud, whatever Jobs do. */
 export const isBuiltIn = (className: string): boolean => Object.hasOwn(BUILT_IN_CLASSES, className);
 const BUILT_IN_ISSUERS: Readonly<Record<string, string>> = { digitalocean: 'digitalocean' };
 
@@ -78,7 +78,7 @@ const MOST_TOLERATIONS = LIMITS.ClusterRoutedIPClass['spec.tolerations'];
 
 class Unsupported extends InvalidSpec {}
 
-/** Checks what a class or an issuer says, with its defaults. `operatorNamespace` is where Jobs run and Secrets of classes are unless it says otherwise. */
+/** Checks the spec of a class or an issuer and applies defaults. `operatorNamespace` is the default for Jobs and for Secrets of classes. */
 export function checkPolicy(object: PolicyObject, operatorNamespace: string): CheckedPolicy {
   try {
     return { policy: policyOf(object, asRecord(object.spec, 'spec'), operatorNamespace), error: null };
@@ -88,7 +88,7 @@ export function checkPolicy(object: PolicyObject, operatorNamespace: string): Ch
   }
 }
 
-/** With whose means it works, whatever else is wrong with it: what it said before of the rest goes on. Null when that itself is wrong. */
+/** Its account, even if the rest of the spec is wrong: the former values of the rest still apply. Null when the account itself is wrong. */
 export function accountOf(object: PolicyObject, operatorNamespace: string): Account | null {
   try {
     return accountIn(object, asRecord(object.spec, 'spec'), operatorNamespace);
@@ -152,7 +152,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
   };
 }
 
-/** With the operator's credentials the author of an issuer could take rules away from any firewall of the account, or add some. */
+/** With the operator's credentials the author of an issuer could add or remove rules in any firewall of the account. */
 function confine({ kind, sharesFirewall }: PolicyObject, raw: Readonly<Record<string, unknown>>, { provider, cloud }: Account): void {
   if (kind === 'ClusterRoutedIPClass' || provider !== cloud) return;
   const instead = 'name a Secret in fromSecretsRef, or use a ClusterRoutedIPClass';
@@ -164,7 +164,7 @@ function confine({ kind, sharesFirewall }: PolicyObject, raw: Readonly<Record<st
     );
 }
 
-/** A cloud knows no address but its own: only Jobs can assign one that the cluster gives itself. */
+/** A cloud knows only its own addresses: an address supplied by the cluster can be assigned only by Jobs. */
 function groupOf({ kind }: PolicyObject, ipGroup: string, { addressJobs }: Account): string {
   if (ipGroup === '' || addressJobs) return ipGroup;
   throw new Unsupported(
@@ -174,7 +174,7 @@ function groupOf({ kind }: PolicyObject, ipGroup: string, { addressJobs }: Accou
   );
 }
 
-/** True when the template is there, and is one that the operator can work with. */
+/** True when the template is present and usable for the operator. */
 function template(raw: unknown, field: string): boolean {
   if (raw === undefined || raw === null) return false;
   checkTemplate(raw, field);

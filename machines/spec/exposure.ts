@@ -3,7 +3,7 @@ import type { ServiceRef } from '../model/service-ref.ts';
 import type { ActorId, Address, ClassRef } from '../model/types.ts';
 import type { Policy } from './class.ts';
 
-/** A RoutedIP leads an address to a Service: what its pool of one has to know besides. */
+/** A RoutedIP routes an address to a Service: additional settings of its single-address pool. */
 export interface Exposure
   extends Pick<
     Policy,
@@ -12,19 +12,19 @@ export interface Exposure
   readonly service: ServiceRef;
   /** Actor of the firewall; null for none. */
   readonly firewall: ActorId | null;
-  /** What the class asks for, when the provider allows less; else null. */
+  /** The limit requested by the class, when the provider allows less; otherwise null. */
   readonly clampedFrom: number | null;
-  /** An issuer asks for a taint that is for classes; absent where none does. */
+  /** An issuer requests a taint reserved for classes; absent otherwise. */
   readonly isTaintSoftened?: true;
-  /** Names those whose assignments are spaced together. */
+  /** Identifies the group whose assignments are spaced together. */
   readonly turn: string;
   /** Jobs drive the firewall. */
   readonly byJobs: boolean;
   /** Changes with every edit of the class and of the RoutedIP; null when no Job drives anything. */
   readonly revision: string | null;
-  /** Whom Jobs work for; null when no Job drives the addresses. */
+  /** The subject of Jobs; null when no Job drives the addresses. */
   readonly subject: Subject | null;
-  /** The IPGroup that its address is taken from, and the one that it is to be, null for any; absent where the provider has the addresses. */
+  /** The IPGroup that supplies its address, and the requested address, null for any; absent where the provider supplies addresses. */
   readonly group?: { readonly name: string; readonly address: Address | null };
   /** The class or issuer in use. */
   readonly source: ClassRef;

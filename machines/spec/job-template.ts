@@ -1,6 +1,6 @@
 import { asRecord, list, refuse, text } from '../model/parse.ts';
 
-/** Checks the template of a class's Jobs as far as the operator depends on it; the API server checks the rest when a Job is created. @throws InvalidSpec */
+/** Checks the parts of a class's Job template that the operator depends on; the API server checks the rest when a Job is created. @throws InvalidSpec */
 export function checkTemplate(raw: unknown, field: string): void {
   const spec = asRecord(raw, field);
   if (spec.selector !== undefined || spec.manualSelector !== undefined)

@@ -1,8 +1,8 @@
 import type { NamespaceLabels } from '../model/namespaces.ts';
 
-/** Whose objects may use the credentials that the operator itself works with: they are worth whatever their account is worth, to whoever may write such an object. */
+/** Which objects may use the operator's own credentials: for anyone who may write such an object they are worth as much as the account. */
 
-/** A Namespace with this label, and the value "true", was opened for them by an administrator. */
+/** An administrator sets this label to "true" on a Namespace to allow them there. */
 const LABEL = 'routedip.io/allow-operator-credentials';
 /** Stands for all namespaces. */
 export const EVERYWHERE = '*';
@@ -11,11 +11,11 @@ export const EVERYWHERE = '*';
 export interface CredentialsRefusal {
   readonly reason: 'OperatorCredentialsNotAllowed';
   readonly message: string;
-  /** The labels of its Namespace are not known yet: who is served goes on. Absent once they are. */
+  /** The labels of its Namespace are not known yet: service continues for objects already served. Absent once they are known. */
   readonly isGuess?: true;
 }
 
-/** `what` would use them in the namespace; `others` is what its author can do without an administrator, as the beginning of a sentence that goes on with "or". */
+/** `what` would use them in the namespace; `others` is what its author can do without an administrator, as the start of a sentence that continues with "or". */
 export interface CredentialsUse {
   readonly what: string;
   readonly others?: string;
@@ -33,9 +33,9 @@ export function refusedCredentials({ what, others, namespace }: CredentialsUse, 
   return { reason: 'OperatorCredentialsNotAllowed', message, ...(found.kind === 'unknown' && { isGuess: true }) };
 }
 
-/** Why an object is not served although its spec may be as good as it can be. */
+/** Why an object is not served although its spec itself may be valid. */
 export type ErrorReason = CredentialsRefusal['reason'] | 'CredentialsNotFound';
 
-/** What of it counts for an object that is served or not: none of what is only a guess for one that is. */
+/** The refusal that applies: for an object already served, a mere guess does not count. */
 export const refusedNow = (refusal: CredentialsRefusal | undefined, isServed: boolean): CredentialsRefusal | null =>
   !refusal || (refusal.isGuess && isServed) ? null : refusal;

@@ -28,38 +28,38 @@ import { recordTarget } from './record-target.ts';
 /** A FloatingIPPool's spec, checked, with defaults. */
 export interface PoolSpec {
   readonly provider: string;
-  /** What the providerID of a node must start with. */
+  /** Required prefix of a node's providerID. */
   readonly providerIDPrefix: string;
   readonly region: string;
   /** How many addresses are wanted; `ips` beyond it are disabled. */
   readonly desired: number;
   readonly ips: readonly Address[];
-  /** Which of them are taken that were never its own; absent for any of a FloatingIPPool, and for those that are unassigned of a RoutedIP. */
+  /** Which addresses are taken that it never owned; absent for any of a FloatingIPPool, and for unassigned ones of a RoutedIP. */
   readonly adoption?: Adoption;
   readonly coolOffMs: number;
   /** How long a node that is not Ready keeps its address, ms; 0 for not at all. */
   readonly graceMs: number;
   readonly drainPolicy: DrainPolicy;
-  /** When an address that somebody else moves is left to them; null for never. */
+  /** When an address moved by another controller is left to it; null for never. */
   readonly contention: ContentionRules | null;
-  /** When nothing is moved because too many nodes went at once; null for never. */
+  /** When nothing is moved because too many nodes went away at once; null for never. */
   readonly safeHold: SafeHoldRules | null;
   readonly match: Match;
-  /** Where the active addresses are to be published; null for nowhere. */
+  /** Where the active addresses are published; null for nowhere. */
   readonly records: RecordTarget | null;
   /** Full name of the pool's DNS record, empty for none. */
   readonly dns: string;
-  /** The Service to which a RoutedIP leads its address; absent for a FloatingIPPool. */
+  /** The Service to which a RoutedIP routes its address; absent for a FloatingIPPool. */
   readonly exposes?: Exposure;
 }
 
-/** `reason` where it is no matter of the spec. */
+/** `reason` where the spec is not the cause. */
 export type CheckedSpec =
   | { readonly spec: PoolSpec; readonly error: null }
   | { readonly spec: null; readonly error: string; readonly reason?: ErrorReason };
 
-/** Checks a spec as FLIPOP does, in its order and with its texts; what FLIPOP does not check (addresses, duplicates, credentials) comes after.
- *  `raw` is whatever the API server let through: a server without our schema lets anything through. */
+/** Checks a spec as FLIPOP does, in its order and with its texts; then what FLIPOP does not check (addresses, duplicates, credentials). `raw` is whatever the API server
+ *  accepted: a server without our schema accepts anything. */
 export function checkPoolSpec(raw: unknown, registry: ProviderRegistry): CheckedSpec {
   try {
     return { spec: poolSpec(asRecord(raw, 'spec'), registry), error: null };
@@ -123,7 +123,7 @@ function safeHoldRules(raw: unknown): SafeHoldRules | null {
     : { maxUnavailable, windowMs };
 }
 
-/** Which nodes match, with selectors that can be parsed. @throws InvalidSpec */
+/** The match rules, with parsable selectors. @throws InvalidSpec */
 export function matchOf(raw: Readonly<Record<string, unknown>>): Match {
   const nodeLabel = text(raw.nodeLabel, 'spec.match.nodeLabel');
   const podLabel = text(raw.podLabel, 'spec.match.podLabel');
@@ -158,7 +158,7 @@ function poolTarget(raw: unknown, ipProvider: string, registry: ProviderRegistry
   return target;
 }
 
-/** A node may hold one address of each family, so each has a line of nodes of its own: a pool is one line. Only IPv4 addresses are created. */
+/** A node may hold one address of each family, so each family needs its own line of nodes, and a pool has one line. Only IPv4 addresses are created. */
 function oneFamily(ips: readonly Address[], desiredIPs: number): void {
   const six = ips.find((each) => familyOf(each) === 6);
   const four = ips.find((each) => familyOf(each) === 4);

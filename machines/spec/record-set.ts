@@ -28,8 +28,8 @@ export type CheckedRecordSet =
   | { readonly spec: null; readonly error: string; readonly reason?: ErrorReason };
 
 const DEFAULT_PROVIDER = 'digitalocean';
-/** Checks a spec as FLIPOP does and with its texts; the provider may stand in `spec.dnsRecordSet`, which wins, or in `spec`, as the published manifests
- *  have it. `raw` is whatever the API server let through. */
+/** Checks a spec as FLIPOP does and with its texts; the provider may be in `spec.dnsRecordSet`, which wins, or in `spec`, as in the published manifests. `raw` is whatever the
+ *  API server accepted. */
 export function checkRecordSetSpec(raw: unknown, registry: ProviderRegistry): CheckedRecordSet {
   try {
     return { spec: recordSetSpec(asRecord(raw, 'spec'), registry), error: null };

@@ -2,10 +2,10 @@ import { canonicalZone, type RecordTarget } from '../model/dns.ts';
 import { number, refuse, text } from '../model/parse.ts';
 
 const DEFAULT_TTL_SECONDS = 60;
-/** More does not fit into a record (RFC 2181, section 8). */
+/** The maximum TTL of a record (RFC 2181, section 8). */
 const LONGEST_TTL_SECONDS = 2_147_483_647;
 
-/** Where the record set of a `dnsRecordSet` stands; its provider is not checked here. @throws InvalidSpec */
+/** The target of a `dnsRecordSet`; its provider is not checked here. @throws InvalidSpec */
 export function recordTarget(set: Readonly<Record<string, unknown>>, provider: string): RecordTarget {
   const zone = canonicalZone(text(set.zone, 'spec.dnsRecordSet.zone'));
   const recordName = text(set.recordName, 'spec.dnsRecordSet.recordName').trim();

@@ -10,7 +10,7 @@ import type { CredentialsRefusal } from './operator-credentials.ts';
 import type { PoolSpec } from './pool.ts';
 import { known, type ProviderFacts, type ProviderRegistry } from './providers.ts';
 
-/** What is observed of a RoutedIP: its own spec, and the class or issuer that it names. */
+/** Observed state of a RoutedIP: its own spec, and the class or issuer that it names. */
 export interface RoutedIPFact {
   readonly namespace: string;
   readonly name: string;
@@ -18,11 +18,11 @@ export interface RoutedIPFact {
   readonly spec: unknown;
   /** Null when there is none of that name. */
   readonly policy: PolicyObject | null;
-  /** Null since several classes have the className that it names: the names of those that it may name instead. */
+  /** Set when `policy` is null because several classes have the named className: the names that it may use instead. */
   readonly several?: readonly string[];
-  /** Why that is not for the namespace; absent when it is. What has its address already keeps it. */
+  /** Why its namespace may not use that class; absent when it may. A RoutedIP that has its address from it keeps it. */
   readonly barred?: string;
-  /** Set besides where that is because it would use the operator's credentials; else a selector of the class says so. */
+  /** Also set when the reason is use of the operator's credentials; otherwise a selector of the class is the reason. */
   readonly refusal?: CredentialsRefusal;
   readonly operatorNamespace: string;
   /** Counts the edits of the RoutedIP. */
@@ -45,7 +45,7 @@ export type CheckedRoutedIP =
       readonly spec: null;
       readonly error: string;
       readonly reason: RoutedIPReason;
-      /** The fault lies with the class: what it said last goes on, for the addresses that the spec names now. Null when it does not. */
+      /** The fault lies with the class: its last valid policy still applies, for the addresses that the spec names now. Null when it does not. */
       readonly keeps: readonly Address[] | null;
     };
 
@@ -60,12 +60,12 @@ class Refusal extends InvalidSpec {
   }
 }
 
-/** The name of the class or issuer that a spec asks for. */
+/** The name of the class or issuer in a spec. */
 export type Asked =
   | { readonly kind: 'ClusterRoutedIPClass'; readonly className: string }
   | { readonly kind: 'RoutedIPIssuer'; readonly name: string };
 
-/** What a spec asks for; null when it does not say, or says it twice. */
+/** The class or issuer that a spec names; null when it names none, or both. */
 export function asked(spec: unknown): Asked | null {
   const raw = isFields(spec) ? spec : {};
   const issuer = isFields(raw.issuerRef) ? raw.issuerRef.name : undefined;
@@ -76,7 +76,7 @@ export function asked(spec: unknown): Asked | null {
 }
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value !== '';
-/** The class or issuer that a RoutedIP uses, or would: of one that is not there what the spec says of it. Null when it does not say. */
+/** The class or issuer that a RoutedIP uses; if that does not exist, the one named by the spec. Null when the spec names none. */
 export function sourceOf({ spec, policy }: RoutedIPFact): ClassRef | null {
   if (policy) return { kind: policy.kind, name: policy.name };
   const wanted = asked(spec);
@@ -90,11 +90,11 @@ export function sourceOf({ spec, policy }: RoutedIPFact): ClassRef | null {
   }
 }
 
-/** What the class says of the address once its RoutedIP is deleted; null where it says nothing that is valid. */
+/** The reclaim policy of the class; null where the class is missing or invalid. */
 export const reclaimOf = ({ policy, operatorNamespace }: Pick<RoutedIPFact, 'policy' | 'operatorNamespace'>): Policy['reclaim'] | null =>
   policy && (checkPolicy(policy, operatorNamespace).policy?.reclaim ?? null);
 
-/** Checks a RoutedIP together with its class or issuer, as the schema does and where the server has none. */
+/** Checks a RoutedIP together with its class or issuer, like the schema and also where the server has none. */
 export function checkRoutedIP(fact: RoutedIPFact, registry: ProviderRegistry): CheckedRoutedIP {
   try {
     return { spec: specOf(fact, registry), error: null };
@@ -114,7 +114,7 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
     throw fact.several
       ? new Refusal('ClassAmbiguous', ambiguous(wanted, fact.several))
       : new Refusal('ClassNotFound', notFound(wanted, fact.namespace));
-  // What else is wrong with it may be right with credentials of its own.
+  // Other errors may not apply once it has its own credentials.
   if (fact.refusal) throw new Refusal(fact.refusal.reason, fact.refusal.message);
   const checked = checkPolicy(fact.policy, fact.operatorNamespace);
   if (!checked.policy) throw new Refusal(checked.reason, `${kindAndName(fact.policy)}: ${checked.error}`, ips);
@@ -131,7 +131,7 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
     providerIDPrefix: facts.providerIDPrefix,
     region: policy.region,
     desired: 1,
-    // An address of a group is not there before it is reserved.
+    // An address of a group does not exist before it is reserved.
     ips: policy.ipGroup === '' ? ips : [],
     adoption: policy.adoption,
     coolOffMs: policy.coolOffMs,
@@ -149,7 +149,7 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
   };
 }
 
-/** The server drops `issuerClass` of objects that were stored with it: who had it may not find it there any more. */
+/** The API server drops `issuerClass` from stored objects: users who had set it may not find it there any more. */
 const hintFor = ({ className, issuerRef }: Readonly<Record<string, unknown>>): string =>
   className || issuerRef
     ? ''
@@ -198,7 +198,7 @@ function exposure(fact: RoutedIPFact, service: ServiceRef, policy: Policy, facts
   const { namespace, name, uid } = fact;
   const perNode = Math.min(policy.perNode, facts.addressesPerNode);
   const { reclaim, firewall, postAllow, exclusive, sources, nodePortRange, allowedPorts, maxPorts } = policy;
-  // Whoever may write an issuer keeps nobody else's Pods off a node. One may have been stored so before its definition refused that.
+  // The author of an issuer must not keep others' Pods off a node. An issuer may have been stored before its CRD rejected that.
   const taint = kind === 'RoutedIPIssuer' && policy.taint === 'NoSchedule' ? 'PreferNoSchedule' : policy.taint;
   const about = {
     namespace,

@@ -5,9 +5,9 @@ import { isPrimed, isShort, wanted } from '../pool/context.ts';
 import { isAnyLetGo, parkedFinding } from '../pool/parking.ts';
 import type { AddressView, PoolView } from '../pool/view.ts';
 
-/** What people are told of what they ask for by annotations. */
+/** Status and Events for what users request by annotations. */
 
-/** Stands in the status only while the annotation does. */
+/** In the status only while the annotation is present. */
 export interface PausedCondition {
   readonly type: 'Paused';
   readonly status: 'True' | 'False';
@@ -47,7 +47,7 @@ function waitsFor(context: PoolContext, address: Address, shown: AddressView | u
   return isPrimed(context) && !fits ? `${address} is on ${node.name}, which does not match any more` : null;
 }
 
-/** What began, or ended, between the two. */
+/** What started or ended between the two contexts. */
 export const markEvents = (before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] => [
   ...pauseEvents(before, after),
   ...moveEvents(before?.marks ?? null, after.marks ?? null),
@@ -103,7 +103,7 @@ function moveEvents(before: NotedMarks | null, after: NotedMarks | null): readon
   });
 }
 
-/** Requests that wait for their turn, or are being carried out; null for none. */
+/** Requests that wait for their turn or are being carried out; null for none. */
 export function movesAwaited({ marks }: PoolContext): Finding | null {
   const open = (marks?.moves ?? []).filter(({ answer }) => answer === null);
   const all = open.map(({ text }) => text).join(', ');
@@ -112,7 +112,7 @@ export function movesAwaited({ marks }: PoolContext): Finding | null {
     : null;
 }
 
-/** What is to stand in the annotation in place of what stands there, once something of it was answered: requests are no pins. */
+/** The annotation's current and remaining text, once part of it was answered: requests are not pins. */
 export function moveToAfter({ marks }: PoolContext): { readonly moveTo?: { readonly from: string; readonly to: string | null } } {
   const { moves = [], moveTo } = marks ?? {};
   if (moveTo === undefined || (moves.length > 0 && moves.every(({ answer }) => answer === null))) return {};

@@ -6,8 +6,8 @@ import { isHeld } from '../pool/node-absence.ts';
 import { isByIssuer, nodesRemembered } from '../pool/node-claim.ts';
 import type { AddressView, PoolView } from '../pool/view.ts';
 
-/** True once no address stands on the node or is on its way to it; else how many do, which, and why they stay. Unknown, as long as none is known to, while some
- *  have not said where they are. */
+/** True once no address is on the node or on its way to it; otherwise how many are, which, and why they stay. Unknown while none is known to be there but some have not
+ *  reported where they are. */
 export function evacuationOf(node: NodeRef, views: readonly PoolView[], areAllSeen: boolean): Evacuation {
   const held = views.flatMap((view) => heldBy(node, view)).sort();
   if (held.length > 0) {
@@ -19,7 +19,7 @@ export function evacuationOf(node: NodeRef, views: readonly PoolView[], areAllSe
     : { status: 'Unknown', reason: 'Priming', message: 'where the addresses are is being read' };
 }
 
-/** The annotation asks for nothing that is known. */
+/** The value of the annotation is invalid. */
 export const unclearEvacuation = (says: string): Evacuation => ({
   status: 'False',
   reason: 'InvalidAnnotation',
@@ -43,8 +43,8 @@ function whyHere({ context }: PoolView, { state }: AddressView): string {
   return state === 'Stable' || state === 'Unassigned' ? 'waits for another node' : 'is on its way';
 }
 
-/** Every address of the pool has said where it is since it was started, but those that were never its own: anybody may name one. Whoever may write an issuer may give it a token that the
- *  provider refuses: only where the status shows its address on the node is it waited for. */
+/** Every address of the pool has reported where it is since it was started, except those that were never its own: any object may name one. The author of an issuer may give it
+ *  a token that the provider refuses: its address is waited for only where the status shows it on the node. */
 const isHeard = (node: NodeRef, { context, state }: PoolView): boolean =>
   context.error !== null ||
   (isByIssuer(context) && !nodesRemembered(context).includes(node.name)) ||

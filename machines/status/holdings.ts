@@ -9,17 +9,17 @@ import { isPaused } from '../pool/annotations.ts';
 import { entries, listed, type PoolContext } from '../pool/context.ts';
 import { isGuess } from '../pool/creation.ts';
 
-/** What shows that an object has what it claims: the operator's own records, or the object's status where there are none. */
+/** Evidence that an object has what it claims: the operator's own records, or the object's status where there are none. */
 
-/** How a pool stands to an address by its own records. It holds one for which it has been granted a node, or which it has made, and which it has not given up since; a
- *  RoutedIP every one that it runs. For others that it runs it waits, whatever has become of its spec. Null when the records do not say. */
+/** A pool's standing for an address according to its own records. It holds an address for which it was granted a node, or which it created, until it gives it up; a RoutedIP
+ *  holds every one that it runs. For other running addresses it waits, whatever has happened to its spec. Null when the records do not show it. */
 export function standingTo(context: PoolContext, of: AddressContext | undefined, address: Address): Standing | null {
   const { members, acquiring, exposed, deleted, remembered } = context;
   const member = members[address];
   if (!member && exposed === null && [acquiring.unpublished, ...acquiring.published].includes(address)) return 'Holds';
-  // Of one that is deleted all is being taken off; nobody else is to have it before that is done.
+  // A deleted pool is releasing all its addresses; no other object may have one before that is done.
   const isGivenUp = member?.retiring === true && !deleted;
-  // What a RoutedIP has got stays its own: one that goes to another account takes it off and on again.
+  // The bound address of a RoutedIP stays its own: one that moves to another account detaches and reattaches it.
   if (exposed?.bound === address && (!member || isGivenUp)) return 'Bound';
   if (!member) return remembered[address]?.shown ? 'Bound' : null;
   if (isGivenUp) return null;
@@ -28,10 +28,10 @@ export function standingTo(context: PoolContext, of: AddressContext | undefined,
   return isLeftOver(context, address) ? 'Barred' : 'Asks';
 }
 
-/** A pool gives nothing up while it is paused: it has an address that it does not ask for any more, and keeps nobody from it unless it holds it. */
+/** A paused pool gives nothing up: it keeps an address that it no longer requests, and blocks others only if it holds it. */
 const isLeftOver = (context: PoolContext, address: Address): boolean => isPaused(context) && !listed(context).includes(address);
 
-/** The addresses that a pool may have besides those that its spec names: in a pause those that it has, those that the spec has lost, and the one that was made for it. */
+/** Addresses that a pool may have besides those in its spec: during a pause those that it runs, those removed from the spec, and the one created for it. */
 export function keptUnnamed(context: PoolContext): readonly Address[] {
   const { exposed, reverts = 0, acquiring } = context;
   const kept = isPaused(context) ? entries(context.members).flatMap(([address, { retiring }]) => (retiring ? [] : [address])) : [];
@@ -39,19 +39,19 @@ export function keptUnnamed(context: PoolContext): readonly Address[] {
   return [...kept, ...(reverts > 0 ? listed(context) : []), ...made];
 }
 
-/** An entry of a FloatingIPPool's status says that the address was on a node for the pool, or was made for it. */
+/** An entry of a FloatingIPPool's status shows that the address was on a node for the pool, or was created for it. */
 export const showsAddress = ({ nodeName, epoch, origin }: Readonly<Record<string, unknown>>): boolean =>
   (typeof nodeName === 'string' && nodeName !== '') || (typeof epoch === 'number' && epoch > 0) || origin === 'Created';
 
 export const shownAddresses = (status: unknown): readonly Address[] =>
   Object.entries(fieldsOf(fieldsOf(status).ips)).flatMap(([text, entry]) => (showsAddress(fieldsOf(entry)) && parseAddress(text)) || []);
 
-/** A record set holds the name that it was given once it knew what to publish. Null when its record does not say. */
+/** A record set holds its name once it knew what to publish. Null when its record does not show it. */
 export const standingToName = ({ target, owner, revision }: RecordSetContext, key: string): Standing | null =>
   target !== null && !owner && revision > 0 && nameKey(target) === key ? 'Holds' : null;
 
-/** The status says that the record set of a pool, or the NodeDNSRecordSet, stands as the spec of that generation has it. A pool's tells of its own only what is
- *  wrong with it. */
+/** The status shows that the record set of a pool, or the NodeDNSRecordSet, is published according to the spec of that generation. For its record set a pool's status shows
+ *  only problems. */
 export function showsName({
   ref: { kind },
   generation,

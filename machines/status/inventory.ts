@@ -5,30 +5,30 @@ import { stamp } from '../pool/view.ts';
 import { compareLocated, located } from '../vip/ip-group.ts';
 import { PRICES, type PriceList } from './prices.ts';
 
-/** The ConfigMap in the namespace of the operator that holds it, and under which key: as gzipped JSON. */
+/** The ConfigMap in the operator's namespace and its key; the content is gzipped JSON. */
 export const INVENTORY_NAME = 'routedip-operator-inventory';
 export const INVENTORY_KEY = 'inventory.json.gz';
 
-/** What the accounts hold, whose that is, and what it costs; as JSON, for people and their scripts. */
+/** The addresses in the accounts, their owners and their cost; as JSON, for users and their scripts. */
 export interface Inventory {
-  /** When it was put together. */
+  /** When it was compiled. */
   readonly at: string;
   readonly accounts: readonly Account[];
 }
 
 export interface Account {
-  /** The key of the provider: names the Secret of its token, and nothing of that. */
+  /** The key of the provider: names the Secret of its token, and reveals nothing of the token. */
   readonly account: string;
   readonly provider: string;
-  /** When its addresses were asked for last; null for never. */
+  /** When its addresses were last read; null for never. */
   readonly readAt: string | null;
-  /** Why it cannot be read now; null when it can. What it holds is then as it was when it was read last. */
+  /** Why it cannot be read now; null when it can. Its addresses are then those of the last read. */
   readonly problem: string | null;
-  /** Why nothing is known of it although nothing is wrong; null for no such reason. */
+  /** Why nothing is known about it although nothing is wrong; null for no such reason. */
   readonly note: string | null;
-  /** Null where no price is known. */
+  /** Null where the price is unknown. */
   readonly currency: string | null;
-  /** Null as long as it was never read. */
+  /** Null until it was first read. */
   readonly totals: Totals | null;
   /** Orphans first. */
   readonly addresses: readonly Holding[];
@@ -37,35 +37,35 @@ export interface Account {
 export interface Totals {
   readonly addresses: number;
   readonly orphans: number;
-  /** Null where it is not known. */
+  /** Null where unknown. */
   readonly costPerMonth: number | null;
 }
 
-/** How this cluster stands to an address. `orphan`: nobody claims it, and it is on no machine, or was made for this cluster. `unmanaged`: nobody claims it, it is on a node of this
- *  cluster, and was not made for it: somebody put it there by hand. `elsewhere`: nobody claims it, and another machine has it. */
+/** The standing of an address in this cluster. `orphan`: unclaimed, and on no machine, or created for this cluster. `unmanaged`: unclaimed, on a node of this cluster, and not
+ *  created for it: it was put there by hand. `elsewhere`: unclaimed, and on another machine. */
 export type Standing = 'orphan' | 'unmanaged' | 'elsewhere' | 'claimed';
 
 export interface Holding {
   readonly address: Address;
   readonly family: 'IPv4' | 'IPv6';
   readonly region: string;
-  /** On which it is; null for none. */
+  /** The machine that it is on; null for none. */
   readonly machine: ProviderID | null;
-  /** Of this cluster. */
+  /** The node of this cluster. */
   readonly node: string | null;
   readonly standing: Standing;
-  /** Who claims it, such as `RoutedIP web/shop`; null for nobody. */
+  /** Its claimant, such as `RoutedIP web/shop`; null for none. */
   readonly owner: string | null;
-  /** For whom the operator made it, who may be gone; null where it did not, or is not known to. */
+  /** The object, possibly gone, for which the operator created it; null where it did not, or where that is unknown. */
   readonly madeFor: string | null;
   readonly madeAt: string | null;
   readonly costPerMonth: number | null;
 }
 
-/** For whom an address was made. */
+/** The object for which an address was created. */
 export interface Made {
   readonly for: string;
-  /** ms since the epoch; 0 where nobody knows. */
+  /** ms since the epoch; 0 where unknown. */
   readonly since: number;
 }
 
@@ -80,16 +80,16 @@ export interface InventoryFacts {
   /** ms since the epoch. */
   readonly at: number;
   readonly accounts: readonly AccountFacts[];
-  /** Who of this cluster claims it; null for nobody. */
+  /** The claimant in this cluster; null for none. */
   readonly ownerOf: (address: Address) => string | null;
   readonly made: ReadonlyMap<Address, Made>;
-  /** Whether that owner would be seen if it were there. */
+  /** Whether that owner would be observed if it existed. */
   readonly isSeen: (owner: string) => boolean;
-  /** Names of the nodes of this cluster, by their machines. */
+  /** Names of the nodes of this cluster, by machine. */
   readonly nodes: ReadonlyMap<string, string>;
 }
 
-/** Accounts by their keys, each by itself: two tokens of one account are two here, and each shows all that it sees. */
+/** Accounts by key, each separately: two tokens of one account appear as two accounts, each with all that it lists. */
 export const inventoryOf = (facts: InventoryFacts): Inventory => ({
   at: stamp(facts.at),
   accounts: [...facts.accounts].sort((a, b) => (a.key < b.key ? -1 : 1)).map((account) => accountOf(account, facts)),
@@ -126,7 +126,7 @@ function holdingOf({ address, region, providerID }: ObservedAddress, prices: Pri
     region,
     machine: providerID,
     node: facts.nodes.get(providerID ?? '') ?? null,
-    // Who is not seen may have it still.
+    // An owner that is not observed may still have it.
     owner: facts.ownerOf(address) ?? (made && !facts.isSeen(made.for) ? made.for : null),
     madeFor: made?.for ?? null,
     madeAt: made && made.since > 0 ? stamp(made.since) : null,
@@ -135,7 +135,7 @@ function holdingOf({ address, region, providerID }: ObservedAddress, prices: Pri
   return { ...holding, standing: standingOf(holding) };
 }
 
-/** What was made for this cluster and serves on another machine was handed over: to call it an orphan would be to have it deleted there. */
+/** An address created for this cluster that serves on another machine was handed over: reported as an orphan it might be deleted there. */
 function standingOf({ owner, machine, node, madeFor }: Omit<Holding, 'standing'>): Standing {
   if (owner !== null) return 'claimed';
   if (machine === null) return 'orphan';

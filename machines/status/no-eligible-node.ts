@@ -10,11 +10,11 @@ import { servingNodesOf, unfit } from '../pool/service-nodes.ts';
 import { leftAlone, type PoolView } from '../pool/view.ts';
 import type { PoolSpec } from '../spec/pool.ts';
 
-/** So many nodes are named; of the others people are told the number. */
+/** How many nodes are named; of the others only the number is shown. */
 const NAMED = 5;
 
-/** Why none of the nodes may take any of the addresses that wait, node by node, by name: `a (the Node is not Ready), b (the Node is cordoned) and 3 more`.
- *  Null while the nodes are not known under the present selectors. */
+/** Why none of the nodes may take any of the waiting addresses, node by node, by name: `a (the Node is not Ready), b (the Node is cordoned) and 3 more`. Null while the nodes
+ *  are not known under the current selectors. */
 export function whyNoNode(view: PoolView, waiting: readonly Address[]): string | null {
   const { context, observed } = view;
   const { spec } = context;
@@ -28,7 +28,7 @@ export function whyNoNode(view: PoolView, waiting: readonly Address[]): string |
 }
 
 interface Judgement {
-  /** Nodes with other labels than the pool asks for are no nodes of it. */
+  /** Nodes without the pool's labels are not its nodes. */
   readonly concerns: (node: ObservedNode) => boolean;
   /** Null when it may hold an address. */
   readonly unfit: (node: ObservedNode) => string | null;
@@ -51,7 +51,7 @@ function judge(observed: ClusterFact, spec: PoolSpec): Judgement {
   };
 }
 
-/** Why a node that may hold an address takes none of these now. */
+/** Why an otherwise eligible node takes none of these now. */
 function notFree({ context, at }: PoolView, { name, region }: ObservedNode, waiting: readonly Address[]): string {
   const { members, backOff, fullNodes } = context;
   const regionIn = (member: Member | undefined): string => (member ? regionOf(context, member) : '');

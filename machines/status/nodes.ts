@@ -8,7 +8,7 @@ import { entries, leavingNode, type PoolContext, wanted } from '../pool/context.
 import { isHeld } from '../pool/node-absence.ts';
 import { type AddressView, type PoolView, stamp } from '../pool/view.ts';
 
-/** What people are told of nodes that are absent or about to go, and of addresses that somebody else moves. */
+/** Status and Events about nodes that are absent or about to go, and about addresses moved by other controllers. */
 
 // ---------------------------------------------------------------- in the status
 
@@ -18,7 +18,7 @@ export interface HeldNode {
   readonly notReadySince: string;
 }
 
-/** The nodes for which a pool holds: what a rebuild has to know of them. */
+/** The nodes that a hold covers: a rebuild needs them. */
 export const heldNodes = ({ absent }: PoolContext): readonly HeldNode[] =>
   absent.map(({ node: { name, providerID }, since }) => ({ name, providerID, notReadySince: stamp(since) }));
 
@@ -41,7 +41,7 @@ export function waitsOf(view: PoolView, address: Address): AddressWaits {
   };
 }
 
-/** The node of an address that is active, when it stopped matching. */
+/** The absence of an active address's node, if that stopped matching. */
 function absenceShown({ context, addresses }: PoolView, address: Address): Absence | null {
   const assigned = activeOn(addresses[address]);
   return assigned && absenceOf(context.absent, assigned);
@@ -49,7 +49,7 @@ function absenceShown({ context, addresses }: PoolView, address: Address): Absen
 
 const activeOn = (shown: AddressView | undefined): NodeRef | null => (shown?.state === 'Stable' ? shown.context.assigned : null);
 
-/** Until when an address is left where somebody else put it, ms since the epoch; null for one that is not. */
+/** Until when an address is left where another controller put it, ms since the epoch; null for one that is not. */
 function contendedUntil({ context: { members, spec }, at }: PoolView, address: Address): number | null {
   const member = members[address];
   return member && !member.node && !member.retiring ? restsUntil(member.contest, spec?.contention ?? null, at) : null;
@@ -61,14 +61,14 @@ function contendedUntil({ context: { members, spec }, at }: PoolView, address: A
 export const hold = ({ context }: PoolView): Finding | null =>
   isHeld(context) ? { reason: 'SafeHold', message: holdText(context) } : null;
 
-/** Addresses are left to somebody else. */
+/** Addresses are left to another controller. */
 export function contention(view: PoolView): Finding | null {
   const left = entries(view.context.members).filter(([address]) => contendedUntil(view, address) !== null);
   const texts = left.map(([address, member]) => leftText(view.context, address, member));
   return texts.length > 0 ? { reason: 'Contended', message: several(texts) } : null;
 }
 
-/** Addresses are to leave their nodes. */
+/** Addresses have to leave their nodes. */
 export function draining({ context, addresses }: PoolView): Finding | null {
   const texts = wanted(context).flatMap((address) => {
     const node = activeOn(addresses[address]);
@@ -78,7 +78,7 @@ export function draining({ context, addresses }: PoolView): Finding | null {
   return texts.length > 0 ? { reason: 'Draining', message: several(texts) } : null;
 }
 
-/** Addresses that are to leave their nodes were refused elsewhere. It stays until they have left, also while a node is tried again. */
+/** Addresses that have to leave their nodes were refused elsewhere. Shown until they have left, also while a node is retried. */
 export function refused({ context }: PoolView): Finding | null {
   const refusals = wanted(context).flatMap((address) => refusalOf(address, context.members[address]) ?? []);
   const [first] = refusals;
@@ -102,7 +102,7 @@ export function recovering(view: PoolView): Finding | null {
 
 // ---------------------------------------------------------------- in Events
 
-/** What began between the two. */
+/** What started between the two contexts. */
 export const nodeEvents = (before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] => [
   ...(after.held && !before?.held ? [{ type: 'Warning' as const, reason: 'SafeHold', action: 'Hold', message: holdText(after) }] : []),
   ...entries(after.members).flatMap(([address, member]) =>
@@ -112,14 +112,14 @@ export const nodeEvents = (before: PoolContext | undefined, after: PoolContext):
 
 type EventOf = (before: PoolContext | undefined, after: PoolContext, address: Address, member: Member) => ObjectEvent | null;
 
-/** A node was given time to come back. */
+/** A node's grace has started. */
 const graceEvent: EventOf = (before, after, address, { node, eligible }) => {
   const absence = node && eligible && !after.held ? absenceOf(after.absent, node) : null;
   if (!absence || absenceOf(before?.absent ?? [], absence.node)?.since === absence.since) return null;
   return { type: 'Normal', reason: 'Recovering', action: 'Wait', message: graceText(after, address, absence) };
 };
 
-/** A node is about to go on which the address serves, or served until another one was free in the same turn. */
+/** A node is about to go on which the address serves, or served until another node was free in the same turn. */
 const drainEvent: EventOf = (before, after, address, member) => {
   const node = servesOn(before?.members[address]) ?? servesOn(member);
   const leaving = node && leavingNode(after, node);
@@ -129,13 +129,13 @@ const drainEvent: EventOf = (before, after, address, member) => {
 
 const servesOn = (member: Member | undefined): NodeRef | null => (member?.confirmed ? member.node : null);
 
-/** An address is left to somebody else. */
+/** An address is left to another controller. */
 const contentionEvent: EventOf = (before, after, address, member) => {
   if (member.contest.restsSince === null || member.node || (before?.members[address]?.contest.restsSince ?? null) !== null) return null;
   return { type: 'Warning', reason: 'Contended', action: 'Verify', message: leftText(after, address, member) };
 };
 
-/** Another node refused an address that is to leave its own. */
+/** Another node refused an address that has to leave its own. */
 const refusalEvent: EventOf = (before, _, address, member) => {
   const refusal = before?.members[address]?.refused ? null : refusalOf(address, member);
   return refusal && { type: 'Warning', action: 'Drain', ...refusal };

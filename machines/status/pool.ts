@@ -16,7 +16,7 @@ import { whyNoNode } from './no-eligible-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, refused, waitsOf } from './nodes.ts';
 import { recordSetProblem } from './record-set.ts';
 
-/** FLIPOP's names for what an address is doing. */
+/** FLIPOP's names for the state of an address. */
 export type IPState = 'active' | 'in-progress' | 'error' | 'no-match' | 'unassigned' | 'disabled';
 
 export interface IPStatus extends AddressWaits {
@@ -52,20 +52,20 @@ export interface PoolStatus {
   };
 }
 
-/** Everything of a pool's status but its conditions: FLIPOP's fields, and what a rebuild needs when the records are lost. */
+/** A pool's status without its conditions: FLIPOP's fields, and what a rebuild needs when the records are lost. */
 export function poolStatus(view: PoolView): PoolStatus {
   const error = errorIn(view);
   return { ...addressStatus(view), ...(error !== null && { error }) };
 }
 
-/** The same without what is wrong, which costs a look at all nodes. */
+/** The same without the error, which requires checking all nodes. */
 export function addressStatus(view: PoolView): Omit<PoolStatus, 'error'> {
   const { context } = view;
   const goal = new Set<string>(wanted(context));
   const ips = Object.fromEntries(
     listed(context).map((address) => [address, goal.has(address) ? ipStatus(view, address) : unstaffed(context, address)]),
   );
-  // Those that it lists no more, and keeps while it is paused or whose assign may be under way: whoever comes after it is to know of them.
+  // Addresses that it no longer lists, but keeps while it is paused or while their assign may be under way: its successor has to know about them.
   const kept = entries(context.members).filter(
     ([address, member]) => !ips[address] && (isUnderWay(member) || (isPaused(context) && !member.retiring)),
   );
@@ -94,7 +94,7 @@ export function addressStatus(view: PoolView): Omit<PoolStatus, 'error'> {
   };
 }
 
-/** Nodes that could take an address now, in the order in which they would. */
+/** Nodes that could take an address now, in the order of use. */
 function assignable(view: PoolView): readonly string[] {
   const { candidates, members, fullNodes } = view.context;
   const taken = new Set([
@@ -105,11 +105,11 @@ function assignable(view: PoolView): readonly string[] {
   return candidates.map(({ name }) => name).filter((name) => !taken.has(name));
 }
 
-/** Nodes that are not tried again yet. A pool remembers the others too, for the count of their failures. */
+/** Nodes that are not retried yet. A pool also remembers the others, for the count of their failures. */
 const inBackOff = ({ context, at }: PoolView): readonly [string, NodeBackOff][] =>
   Object.entries(context.backOff).filter(([, { until }]) => until > at);
 
-/** When the status changes although nothing happens, ms since the epoch: a back-off is over then. Null for never. */
+/** When the status changes without an event, ms since the epoch: a back-off ends then. Null for never. */
 export function changesAt(view: PoolView): number | null {
   const ends = inBackOff(view).map(([, { until }]) => until);
   return ends.length > 0 ? Math.min(...ends) : null;
@@ -160,12 +160,12 @@ export function ipState({ state, context }: AddressView): IPState {
   }
 }
 
-/** What is wrong with the pool, in FLIPOP's words where it has some: under its definitions there are no conditions. Null for nothing, and for a record that is not
- *  written, since addresses serve all the same. */
+/** What is wrong with the pool, in FLIPOP's words where it has some: FLIPOP's CRDs have no conditions. Null for nothing, and for a DNS record that is not written, because
+ *  addresses serve all the same. */
 const errorIn = (view: PoolView): string | null =>
   poolError(view.context) ?? (ownProblem(view) ?? unverifiedProblem(view))?.message ?? null;
 
-/** What FLIPOP has words for; null for nothing. */
+/** Errors for which FLIPOP has words; null for none. */
 export function poolError({ error, acquiring }: PoolContext): string | null {
   if (error !== null) return error;
   if (acquiring.unclear.length > 0) {
@@ -179,8 +179,8 @@ export function poolError({ error, acquiring }: PoolContext): string | null {
 
 export type PoolCondition = Condition & { readonly type: 'Ready' | 'Progressing' | 'Degraded' | 'Paused' | 'Unassigned' };
 
-/** Ready: every wanted address is active. Progressing: something is under way that ends by itself. Degraded: something is wrong and stays so until the
- *  world changes. Each says why in one of the documented reasons. */
+/** Ready: every wanted address is active. Progressing: something is under way that ends by itself. Degraded: something is wrong until an external change. Each with one of the
+ *  documented reasons. */
 export function poolConditions(view: PoolView): readonly PoolCondition[] {
   const { context } = view;
   const goal = wanted(context);
@@ -216,7 +216,7 @@ export const degraded = (problem: Finding | null) =>
     ...(problem ?? { reason: 'AsExpected', message: 'nothing is wrong' }),
   }) as const;
 
-/** What is true as long as the provider can be asked from time to time. */
+/** A condition that holds only as long as the provider can be read regularly. */
 export const verified = <C extends Omit<PoolCondition, 'type'>>({ unverified }: PoolView, condition: C): C =>
   unverified
     ? { ...condition, status: 'Unknown', reason: 'Unverified', message: `${condition.message}, as far as is known: ${unverified}` }
@@ -241,7 +241,7 @@ function ownProblem(view: PoolView): Finding | null {
   );
 }
 
-/** Somebody may have moved its addresses, and nobody would know. */
+/** Its addresses may have been moved without being noticed. */
 export const unverifiedProblem = ({ unverified }: PoolView): Finding | null =>
   unverified ? { reason: 'Unverified', message: unverified } : null;
 
@@ -280,7 +280,7 @@ export function waitingProblem(view: PoolView): Finding | null {
 
 const isWaiting = (shown: AddressView | undefined): boolean => shown?.state === 'Unassigned' && shown.context.known;
 
-/** Nodes that nobody has are there, and each is left alone after a failure. */
+/** There are free nodes, and all of them are in back-off. */
 const freeOnesAreLeftAlone = (view: PoolView): boolean => inBackOff(view).length > 0 && assignable(view).length === 0;
 
 function noNode(view: PoolView, waiting: readonly Address[], text: string): Finding {
@@ -288,7 +288,7 @@ function noNode(view: PoolView, waiting: readonly Address[], text: string): Find
   return { reason: 'NoEligibleNode', message: `no eligible node is free for ${text}${why === null ? '' : `: ${why}`}` };
 }
 
-/** Waiting only because another assignment of this pool, or of its class, has to be confirmed first. */
+/** Waiting only because another assignment of this pool or of its class must be confirmed first. */
 const inTurn = (context: PoolContext): boolean =>
   (context.spec?.coolOffMs ?? 0) > 0 &&
   (isOthersTurn(context) || Object.values(context.members).some(({ node, confirmed }) => node && !confirmed));
@@ -310,6 +310,6 @@ export function busyOf(view: PoolView): Finding | null {
 const isMoving = (view: AddressView | undefined): boolean =>
   view !== undefined && ['Electing', 'FirewallOpening', 'Assigning', 'Pruning'].includes(view.state);
 
-/** Node name → address, for the annotation: addresses that serve, on the node where they stand. */
+/** Node name → address, for the annotation: serving addresses, on the node where they are. */
 export const annotations = ({ context, at }: PoolView): Readonly<Record<string, Address>> =>
   Object.fromEntries(served(context, at).map(({ address, node }) => [node.name, address]));

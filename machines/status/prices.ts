@@ -1,21 +1,21 @@
-/** What a cloud charges for one address of a family, a month. */
+/** The monthly price of a cloud for one address of a family. */
 export interface Price {
   readonly assigned: number;
   readonly unassigned: number;
 }
 
-/** A cloud that is not here charges nobody knows what. */
+/** The prices of clouds not listed here are unknown. */
 export interface PriceList {
   /** ISO 4217. */
   readonly currency: string;
   readonly source: string;
-  /** The day for which the prices are known to have been published. */
+  /** The day on which the prices were known to be published. */
   readonly asOf: string;
   readonly IPv4: Price;
   readonly IPv6: Price;
 }
 
-/** Data alone: a price that has changed is changed here, with its date. By the name of the cloud. */
+/** Data only: update a changed price here, with its date. By the name of the cloud. */
 export const PRICES: Readonly<Record<string, PriceList>> = {
   digitalocean: {
     currency: 'USD',

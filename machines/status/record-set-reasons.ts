@@ -10,31 +10,31 @@ export const PUBLISHING = 'Publishing';
 export const IDLE = 'Idle';
 /** Nothing is wrong. */
 export const AS_EXPECTED = 'AsExpected';
-/** Nothing is wrong and nothing is under way that would be told, but the record set does not stand. */
+/** Nothing is wrong and nothing reportable is under way, but the record set is not published. */
 export const WAITING = 'Waiting';
 
-/** The spec cannot be served; its text says why. */
+/** The spec cannot be served; the message says why. */
 export const INVALID_SPEC = 'InvalidSpec';
-/** No address is there to list: the last records stay. */
+/** There is no address to list: the last records stay. */
 export const NO_ADDRESS = 'NoAddress';
-/** Some matching nodes bear no address of the wanted type, and are not listed. */
+/** Some matching nodes have no address of the wanted type, and are not listed. */
 export const NODES_WITHOUT_ADDRESS = 'NodesWithoutAddress';
 /** The provider knows no such zone, or the token may not see it. */
 export const ZONE_NOT_FOUND = 'ZoneNotFound';
-/** Something else has the name: a CNAME record, or another object that has it. */
+/** The name is taken by a CNAME record or another object. */
 export const RECORD_CONFLICT = 'RecordConflict';
-/** The name lies outside of the zone. */
+/** The name lies outside the zone. */
 export const NAME_OUTSIDE_ZONE = 'NameOutsideZone';
-/** The provider refuses the token, or what it wants to do. */
+/** The provider rejects the token, or its permissions. */
 export const UNAUTHORIZED = 'Unauthorized';
-/** The provider's limit is reached in a way that a job could not wait out. */
+/** The provider's rate limit is reached for longer than a job can wait. */
 export const RATE_LIMITED = 'RateLimited';
-/** The provider refuses the record, for its TTL for example. */
+/** The provider rejects the record, for its TTL for example. */
 export const RECORD_REFUSED = 'RecordRefused';
 /** The update failed for another reason, such as an outage. */
 export const UPDATE_FAILED = 'UpdateFailed';
 
-/** The reason of a condition or an Event for a failure: one word for each thing that can be done about it. */
+/** The reason of a condition or an Event for a failure: one word for each possible remedy. */
 export function recordsReason({ kind, outsideZone }: Omit<RecordsFailure, 'message'>): string {
   if (outsideZone) return NAME_OUTSIDE_ZONE;
   switch (kind) {

@@ -5,10 +5,10 @@ import type { Address, Condition, ObjectEvent } from '../model/types.ts';
 import { LIMITS } from '../spec/limits.ts';
 import * as reasons from './record-set-reasons.ts';
 
-/** FLIPOP's names for how a record set stands. */
+/** FLIPOP's names for the state of a record set. */
 export type RecordSetState = 'active' | 'in-progress' | 'error';
 
-/** A NodeDNSRecordSet as its record shows it. */
+/** A NodeDNSRecordSet, as in its record. */
 export interface RecordSetView {
   readonly context: RecordSetContext;
   readonly term: number;
@@ -18,16 +18,16 @@ export interface RecordSetStatus {
   readonly state: RecordSetState;
   readonly error?: string;
   readonly records: number;
-  /** The first of those that the record lists, sorted; absent while it is not known to list any. */
+  /** The first of the listed addresses, sorted; absent while none is known to be listed. */
   readonly addresses?: readonly Address[];
   readonly observedGeneration: number;
   readonly term: number;
 }
 
-/** As many addresses as a status shows. */
+/** How many addresses a status shows. */
 const ADDRESSES_SHOWN = LIMITS.NodeDNSRecordSet['status.addresses'];
 
-/** Everything of a NodeDNSRecordSet's status but its conditions. */
+/** A NodeDNSRecordSet's status without its conditions. */
 export function recordSetStatus({ context, term }: RecordSetView): RecordSetStatus {
   const error = recordSetError(context);
   const records = published(context);
@@ -41,7 +41,7 @@ export function recordSetStatus({ context, term }: RecordSetView): RecordSetStat
   };
 }
 
-/** How many records are known to stand. */
+/** How many records are known to be published. */
 export const published = (context: RecordSetContext): number => (phaseOf(context) === 'Published' ? context.addresses.length : 0);
 
 function stateOf(context: RecordSetContext): RecordSetState {
@@ -74,8 +74,7 @@ interface Finding {
   readonly message: string;
 }
 
-/** Ready: the record lists exactly the wanted addresses. Progressing: something is under way that ends by itself. Degraded: something is wrong and stays so
- *  until the world changes. */
+/** Ready: the record lists exactly the wanted addresses. Progressing: something is under way that ends by itself. Degraded: something is wrong until an external change. */
 export function recordSetConditions({ context }: RecordSetView): readonly RecordSetCondition[] {
   const problem = recordSetProblem(context);
   const busy = busyOf(context);
@@ -114,7 +113,7 @@ export function recordSetProblem(context: RecordSetContext): Finding | null {
   }
 }
 
-/** A record without addresses would be answered by "no such name": it is left as it is, and that is said. */
+/** A record without addresses would be answered by "no such name": it is left as it is, and that is reported. */
 function emptiness(context: RecordSetContext): Finding | null {
   const { target, spec, nodes, ref } = context;
   if (!target) return null;
@@ -140,7 +139,7 @@ function busyOf(context: RecordSetContext): Finding | null {
 
 // ---------------------------------------------------------------- Events
 
-/** What people should hear when the record set of a NodeDNSRecordSet or of a pool has become `after`. */
+/** Events for the change of the record set of a NodeDNSRecordSet or of a pool to `after`. */
 export function recordSetEvents(before: RecordSetContext | undefined, after: RecordSetContext): readonly ObjectEvent[] {
   return [invalid(before, after), trouble(before, after), done(before, after)].filter((event) => event !== null);
 }
@@ -157,7 +156,7 @@ function trouble(before: RecordSetContext | undefined, after: RecordSetContext):
   return { type: 'Warning', reason: problem.reason, action: 'Publish', message: problem.message };
 }
 
-/** When the record has come to list what it should; not again when a load finds it so. */
+/** When the record comes to list what it should; not repeated when it is found so after a load. */
 function done(before: RecordSetContext | undefined, after: RecordSetContext): ObjectEvent | null {
   if (phaseOf(after) !== 'Published' || (before && phaseOf(before) === 'Published' && before.revision === after.revision)) return null;
   if (before && !before.isKnown && before.outcome?.failure === null && before.revision === after.revision) return null;

@@ -5,8 +5,8 @@ import type { Absence } from '../policy/recovery-grace.ts';
 import type { RememberedPool } from '../pool/context.ts';
 import { showsAddress } from './holdings.ts';
 
-/** What a pool's status remembers of it, for the case that the records are lost. Whatever cannot be read is left out: the provider tells the rest.
- *  `now` and `callDeadlineMs`: a call that was under way when the records were lost may still take effect until then. */
+/** A pool's state restored from its status, in case the records are lost. Unreadable entries are left out: the provider supplies the rest. `now` and `callDeadlineMs`: a call
+ *  that was under way when the records were lost may still take effect until then. */
 export function rememberedPool(status: unknown, now: number, callDeadlineMs: number): RememberedPool {
   const fields = fieldsOf(status);
   const ips = Object.entries(fieldsOf(fields.ips)).flatMap(([text, entry]) => {
@@ -46,7 +46,7 @@ function contendedIn({ contendedUntil }: Readonly<Record<string, unknown>>): { r
   return until === null ? {} : { contendedUntil: until };
 }
 
-/** The nodes that were absent, once each: those that a hold names, and those that were given time to come back. */
+/** The absent nodes, once each: those in a hold, and those in their grace. */
 function absentIn(safeHold: unknown, waited: readonly Absence[], now: number): readonly Absence[] {
   const held = nodesHeld(safeHold).flatMap((entry) => absenceIn({ ...entry, nodeName: entry.name }, now) ?? []);
   const all = new Map([...held, ...waited].map((absence) => [`${absence.node.name} ${absence.node.providerID}`, absence]));
@@ -58,7 +58,7 @@ const nodesHeld = (safeHold: unknown): readonly Readonly<Record<string, unknown>
   return Array.isArray(nodes) ? nodes.map(fieldsOf) : [];
 };
 
-/** A node that was given time to come back. The machine behind it is asked for once more. */
+/** A node in its grace. Its machine is looked up once more. */
 function absenceIn({ nodeName, providerID, notReadySince }: Readonly<Record<string, unknown>>, now: number): Absence | null {
   const since = time(notReadySince);
   if (typeof nodeName !== 'string' || typeof providerID !== 'string' || since === null) return null;
@@ -71,15 +71,15 @@ function absenceIn({ nodeName, providerID, notReadySince }: Readonly<Record<stri
   };
 }
 
-/** The node on which an address served: should it not be Ready by now, it has as much time to come back as if nothing had been lost. */
+/** The node on which an address served: if it is not Ready by now, it gets its full grace as if nothing had been lost. */
 const servingIn = (entry: Readonly<Record<string, unknown>>, now: number): Absence | null =>
   serves(entry) ? absenceIn({ ...entry, notReadySince: new Date(now).toISOString() }, now) : null;
 
-/** FLIPOP's own definition keeps its word alone. */
+/** FLIPOP's own CRD keeps only its `state`. */
 const serves = ({ machineState, state }: Readonly<Record<string, unknown>>): boolean =>
   machineState === 'Stable' || (machineState === undefined && state === 'active');
 
-/** Of a pool that is to end no more is remembered than the addresses that it had, and the creation that it had begun. */
+/** For a pool about to end only its addresses and the creation under way are remembered. */
 export const nothingRemembered = ({
   addresses,
   ...creation
@@ -92,13 +92,13 @@ export const nothingRemembered = ({
   held: false,
 });
 
-/** An assign of an address that may be under way, to that node, where it is known. */
+/** An assign of an address that may be under way, with the node where it is known. */
 export interface Doubt {
   readonly epoch: number;
   readonly toward?: string;
 }
 
-/** With assigns that the status does not tell of, and that may take effect until then. */
+/** Adds assigns that are missing in the status and may take effect until then. */
 export const withDoubts = (remembered: RememberedPool, doubts: ReadonlyMap<Address, Doubt>, inDoubtUntil: number): RememberedPool => ({
   ...remembered,
   addresses: {
@@ -107,7 +107,7 @@ export const withDoubts = (remembered: RememberedPool, doubts: ReadonlyMap<Addre
   },
 });
 
-/** With firewalls of which something may be claimed for an address although the status does not tell. */
+/** Adds firewalls that may have claims of an address although the status does not show them. */
 export const withClaimed = (remembered: RememberedPool, claimed: ReadonlyMap<Address, readonly ActorId[]>): RememberedPool => {
   const withAll = (address: Address, firewalls: readonly ActorId[]): Remembered => {
     const told = remembered.addresses[address] ?? { epoch: 0, inDoubtUntil: null };
@@ -117,15 +117,15 @@ export const withClaimed = (remembered: RememberedPool, claimed: ReadonlyMap<Add
   return { ...remembered, addresses: { ...remembered.addresses, ...all } };
 };
 
-/** FLIPOP's own definition keeps the word of FLIPOP's and drops ours. */
+/** FLIPOP's own CRD keeps FLIPOP's fields and drops ours. */
 const mayBeUnderWay = ({ inDoubt, machineState, state }: Readonly<Record<string, unknown>>): boolean =>
   inDoubt === true || machineState === 'Assigning' || (state === 'in-progress' && machineState === undefined);
 
-/** The addresses that a status speaks of. */
+/** The addresses in a status. */
 export const addressesIn = (status: unknown): readonly Address[] =>
   Object.keys(fieldsOf(fieldsOf(status).ips)).flatMap((text) => parseAddress(text) ?? []);
 
-/** The highest term that a status bears; 0 for none. */
+/** The highest term in a status; 0 for none. */
 export const termIn = (status: unknown): number => {
   const term = count(fieldsOf(status).term);
   return isTerm(term) ? term : 0;
@@ -142,7 +142,7 @@ function intentOf(value: unknown): RememberedPool['intent'] {
   return { knownAddresses: known, listedAt, region: typeof fields.region === 'string' ? fields.region : '' };
 }
 
-/** The key of the provider at which the creation was begun that a status tells of; null for one that does not say. */
+/** The key of the provider at which the creation in a status began; null where the status does not say. */
 export function creationAt(status: unknown): string | null {
   const { provider } = fieldsOf(fieldsOf(status).pendingCreate);
   return typeof provider === 'string' && provider !== '' ? provider : null;

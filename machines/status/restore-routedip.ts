@@ -19,12 +19,12 @@ import { rememberedPool } from './restore-pool.ts';
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** What the status of a RoutedIP remembers, for the case that the records are lost, in the form of a pool of one. */
+/** A RoutedIP's state restored from its status, in case the records are lost, in the form of a single-address pool. */
 export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs: number): RememberedPool {
   const fields = fieldsOf(status);
   const bound = boundAddress(status);
   const entry = {
-    // Whoever made or reserved it for this RoutedIP was us.
+    // An address reserved for this RoutedIP counts as created by us.
     origin: fields.addressOrigin === 'IPGroup' ? 'Created' : fields.addressOrigin,
     epoch: fields.epoch,
     unconfirmed: fields.unconfirmed,
@@ -43,12 +43,12 @@ export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs:
   const addresses = bound
     ? { ...pool.addresses, [bound]: { epoch: 0, inDoubtUntil: null, ...pool.addresses[bound], claimed, ...(on && { on }), ...elected } }
     : pool.addresses;
-  // It has what was made for it, and makes no other one.
+  // It has the address created for it, and creates no other.
   const intent = boundIn(status)?.created ? null : pool.intent;
   return { ...pool, intent, addresses, ...bindingIn(status) };
 }
 
-/** The address that its status says it has got, and by which class or issuer. */
+/** The bound address according to its status, and the class or issuer that provided it. */
 export function bindingIn(status: unknown): Binding {
   const bound = boundAddress(status);
   const { kind, name, provider } = fieldsOf(fieldsOf(status).class);
@@ -59,7 +59,7 @@ export function bindingIn(status: unknown): Binding {
 const nodeIn = ({ assignedNode, providerID }: Fields): NodeRef | null =>
   typeof assignedNode === 'string' && typeof providerID === 'string' ? { name: assignedNode, providerID: providerID as ProviderID } : null;
 
-/** The address that a RoutedIP has got, as its status says; null for none. */
+/** The bound address of a RoutedIP according to its status; null for none. */
 export function boundAddress(status: unknown): Address | null {
   const { routedIP } = fieldsOf(status);
   return typeof routedIP === 'string' ? parseAddress(routedIP) : null;
@@ -71,7 +71,7 @@ export function boundIn(status: unknown): BoundAddress | null {
   return address && { address, created: addressOrigin === 'Created' || addressOrigin === 'IPGroup' };
 }
 
-/** What was added to firewalls for a RoutedIP, by actor of the firewall. */
+/** What was added to firewalls for a RoutedIP, by firewall actor. */
 export function ownedRules(status: unknown): readonly { readonly firewall: ActorId; readonly owned: FirewallOwned }[] {
   return list(fieldsOf(status).ownedRules)
     .map(fieldsOf)
@@ -85,8 +85,9 @@ export function ownedRules(status: unknown): readonly { readonly firewall: Actor
     });
 }
 
-/** What a RoutedIP's status says of one firewall: what was added to it, and what of it the address may need: all that is named there, and what serves. That
- *  is kept, and nothing of it is opened before the address claims it: it may be to come to its node first, or to another one. Null when nothing was added; the claim is null when nothing can serve by it. */
+/** A RoutedIP's status about one firewall: what was added to it, and what the address may need of it: everything named there, and what serves. That is kept, and nothing is
+ *  opened before the address claims it: the address may have to get to its node first, or to another one. Null when nothing was added; the claim is null when nothing can serve
+ *  through it. */
 export function rememberedClaim(
   status: unknown,
   id: ActorId,

@@ -9,7 +9,7 @@ import type { Exposed } from '../pool/exposed.ts';
 import { letsDeleteAdopted } from '../pool/service-observed.ts';
 import type { AddressView } from '../pool/view.ts';
 
-/** Of the owner's part in a turn. */
+/** Events of the owner in a turn. */
 export function ownerEvents(before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] {
   if (!after.exposed) return [];
   return [
@@ -50,7 +50,7 @@ function classEvents(before: PoolContext | undefined, { exposed, spec }: PoolCon
   ];
 }
 
-/** An annotation that does nothing. */
+/** Warns about an annotation without effect. */
 function adoptedEvents(before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] {
   const isIgnored = ({ spec, exposed }: PoolContext): boolean =>
     exposed?.deleteAdopted === true && spec !== null && !letsDeleteAdopted(spec);
@@ -72,8 +72,7 @@ function addressEvents(before: PoolContext | undefined, after: PoolContext): rea
   return isFound ? [{ type: 'Normal', reason: 'AddressFound', action: 'Find', message: `${bound} is used` }] : [];
 }
 
-/** What became of an address whose RoutedIP is deleted. `atOnce`: it ended the moment it was told to, with nothing awaited. `deleted`: so its release has told, whatever
- *  the class says by now. */
+/** The fate of an address whose RoutedIP is deleted. `atOnce`: it ended immediately, with nothing awaited. `deleted`: the outcome of its release, whatever the class now says. */
 export function releaseEvent(
   { spec, exposed }: PoolContext,
   { context, state }: AddressView,
@@ -101,7 +100,7 @@ export function releaseEvent(
 const OPENED: ReadonlySet<string> = new Set(['Assigning', 'Pruning', 'Stable']);
 const nameOf = (firewall: ActorId): string => firewallOf(firewall).name;
 
-/** Of the address's part in a turn: its firewall said that its ports are open, or that nothing more is open for it than has to be. */
+/** Events of the address in a turn: its firewall confirmed that its ports are open, or that nothing unneeded is open for it any more. */
 export function firewallEvents(before: AddressView, after: AddressView): readonly ObjectEvent[] {
   const { address, policy, claimed, epoch, assigned } = after.context;
   const isOpened = before.state === 'FirewallOpening' && OPENED.has(after.state) && epoch === before.context.epoch && opens(after.context);
@@ -117,7 +116,7 @@ export function firewallEvents(before: AddressView, after: AddressView): readonl
   return after.state === 'Stable' && former.length > 0 ? [pruned(`nothing is open for ${address} on ${former.join(', ')} any more`)] : [];
 }
 
-/** The rules of a firewall hold for all its nodes. */
+/** The rules of a firewall apply to all its nodes. */
 function sharedEvents(before: AddressView, { context: { open } }: AddressView): readonly ObjectEvent[] {
   const others = (open?.also ?? []).filter((port) => !before.context.open?.also.includes(port));
   if (!open || others.length === 0) return [];
@@ -132,7 +131,7 @@ const putOff = (message: string): ObjectEvent => ({ type: 'Warning', reason: 'Pr
 
 const pruned = (message: string): ObjectEvent => ({ type: 'Normal', reason: 'Pruned', action: 'Prune', message });
 
-/** Who lost, as was seen in a turn of a firewall, something that had been open for him. */
+/** Claimants for which something open was found missing in a turn of a firewall. */
 export function losses(
   before: FirewallContext,
   after: FirewallContext,
@@ -145,7 +144,7 @@ export function losses(
   });
 }
 
-/** Who was told in a turn of a firewall that nothing is left of what they claimed, although its last rule had to stay. */
+/** Claimants that were answered, in a turn of a firewall, that their claims are pruned, although its last rule had to stay. */
 export function deferral(
   before: FirewallContext,
   after: FirewallContext,

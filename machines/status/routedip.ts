@@ -29,13 +29,13 @@ import {
   waitingProblem,
 } from './pool.ts';
 
-/** The status of a RoutedIP: that of its pool of one, in the fields of its kind. */
+/** The status of a RoutedIP: that of its single-address pool, in the fields of its kind. */
 export interface RoutedIPView extends PoolView {
   /** What was added to the firewalls on which its address has claims. */
   readonly owned: Readonly<Record<ActorId, FirewallOwned>>;
-  /** What its address needs and somebody took out of its firewall; null for nothing. */
+  /** What its address needs and was removed from its firewall; null for nothing. */
   readonly loss: string | null;
-  /** What a job waits for that works for it; null for nothing that people are to know. */
+  /** What a job for it waits for; null for nothing worth reporting. */
   readonly waits: Finding | null;
 }
 
@@ -43,12 +43,12 @@ export interface RoutedIPCondition extends Omit<PoolCondition, 'type'> {
   readonly type: PoolCondition['type'] | 'FirewallReady';
 }
 
-/** The address that the RoutedIP has, or is about to have; null before. */
+/** The address that the RoutedIP has, or is about to have; null before that. */
 const only = ({ context, addresses }: PoolView): { readonly address: Address; readonly shown: AddressView | null } | null => {
   const { members, exposed, deleted } = context;
-  // One that is only given back is not what it has, unless it is deleted itself.
+  // An address that is only being given back does not count, unless the RoutedIP itself is deleted.
   const own = entries(members).flatMap(([each, { retiring }]) => (retiring && !deleted && each !== exposed?.bound ? [] : [each]));
-  // A paused one may have another one besides, which it asked for before.
+  // A paused RoutedIP may also have another address, which it requested before.
   const asked = own.filter((each) => listed(context).includes(each));
   const [address] = [...asked, ...own, ...(exposed?.bound ? [exposed.bound] : [])];
   return address ? { address, shown: addresses[address] ?? null } : null;
@@ -56,7 +56,7 @@ const only = ({ context, addresses }: PoolView): { readonly address: Address; re
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Everything but the conditions: what people look for, and what a rebuild needs when the records are lost. Absent fields are nothing. */
+/** Everything but the conditions: what users look for, and what a rebuild needs when the records are lost. Fields without a value are absent. */
 export function routedIPStatus(view: RoutedIPView): Fields {
   const { context } = view;
   const { ips, nodeErrors, observedGeneration, lastAssignmentTime, term, pendingCreate } = addressStatus(view);
@@ -87,14 +87,14 @@ export function routedIPStatus(view: RoutedIPView): Fields {
   });
 }
 
-/** What it does not take it has not got, nor what was never its own and it asks for no more: a rebuild would have it for good. */
+/** An address that is not taken, or was never its own and is no longer requested, is not shown: a rebuild would bind it permanently. */
 function isGot(context: PoolContext, address: Address): boolean {
   const member: Pick<Member, 'adopts'> = context.members[address] ?? {};
   const isAsked = member.adopts === undefined || wanted(context).includes(address);
   return address === context.exposed?.bound || (isAsked && isTaken(context, member));
 }
 
-/** By which it keeps its address, whatever it names by now; before it has one, what it names. */
+/** The class that provided its address, whatever it names now; before it has an address, the class it names. */
 function classOf({ spec, exposed, error }: PoolContext): ClassInUse | undefined {
   const named = error === null ? undefined : exposed?.source;
   const used = spec ? classInUse(spec) : exposed?.boundBy;
@@ -102,7 +102,7 @@ function classOf({ spec, exposed, error }: PoolContext): ClassInUse | undefined 
 }
 
 const originOf = (context: PoolContext, address: Address): 'Found' | 'Created' | 'IPGroup' => {
-  // What is given back was made for it, and may only be deleted for that: a rebuild has to know.
+  // An address being given back was created for it, and may be deleted only because of that: a rebuild has to know.
   if (!context.created.includes(address) && context.acquiring.givenBack !== address) return 'Found';
   return isFromGroup(context) ? 'IPGroup' : 'Created';
 };
@@ -133,7 +133,7 @@ const stateOf = ({ context }: PoolView, shown: AddressView | null): string => {
 
 const nameOf = (firewall: ActorId): string => firewallOf(firewall).name;
 
-/** Ports that were confirmed open for the node on which the address was confirmed. */
+/** Ports confirmed as open for the node on which the address was confirmed. */
 function openPorts(context: AddressView['context']): readonly { readonly port: number; readonly protocol: string }[] {
   const { open, assigned, policy } = context;
   if (!open || open.node !== assigned?.name || open.firewall !== policy.firewall) return [];
@@ -149,7 +149,7 @@ const ownedRule = ([firewall, { ports, nodes }]: [string, FirewallOwned]) => ({
 
 // ---------------------------------------------------------------- conditions
 
-/** Ready: the address is confirmed on an eligible node, and its ports are open. The others as for a pool; FirewallReady tells of the firewall alone. */
+/** Ready: the address is confirmed on an eligible node, and its ports are open. The others as for a pool; FirewallReady covers only the firewall. */
 export function routedIPConditions(view: RoutedIPView): readonly RoutedIPCondition[] {
   const shown = only(view)?.shown ?? null;
   const problem = problemOf(view);
@@ -168,7 +168,7 @@ export function routedIPConditions(view: RoutedIPView): readonly RoutedIPConditi
   ];
 }
 
-/** Nothing is under way, but something will be. */
+/** Nothing is under way, but a retry will follow. */
 function coolOffOf({ context: { acquiring } }: PoolView, shown: AddressView | null): Finding | null {
   const { failure, until } =
     shown?.state === 'CoolOff'
@@ -179,7 +179,7 @@ function coolOffOf({ context: { acquiring } }: PoolView, shown: AddressView | nu
   return { reason: 'CoolOff', message: isUntilChanged(failure) ? `${UNTIL_CHANGED}; ${next}` : next };
 }
 
-/** Still true while only the pruning is left, or has failed. */
+/** Also true while only the pruning is left, or has failed. */
 function isServing({ state, context }: AddressView): boolean {
   if (!confirmedHere(context) || !context.eligible) return false;
   return state === 'Stable' || state === 'Pruning' || (state === 'CoolOff' && context.resume === 'Pruning');
@@ -211,7 +211,7 @@ function problemOf(view: RoutedIPView): Finding | null {
   );
 }
 
-/** The ports that its class does not let be opened: everything else goes on. */
+/** The ports that its class does not allow: everything else continues. */
 function notAllowed(exposed: Exposed | null): Finding | null {
   const refused = exposed?.warnings.filter(({ reason }) => reason === 'PortNotAllowed') ?? [];
   return refused.length === 0 ? null : { reason: 'PortNotAllowed', message: refused.map(({ message }) => message).join('; ') };
@@ -226,7 +226,7 @@ const NO_FIREWALL: RoutedIPCondition = {
   message: 'no firewall is managed for this address',
 };
 
-/** While there is no address: whether there is a firewall is not known before the class is. */
+/** While there is no address: whether there is a firewall is unknown until the class is known. */
 const firewallBefore = ({ context: { spec, acquiring } }: PoolView): RoutedIPCondition => {
   const type = 'FirewallReady' as const;
   const { failure } = acquiring;
@@ -254,11 +254,11 @@ function firewallCondition(shown: AddressView, { loss, context: { exposed } }: R
     : { type, status: 'Unknown', reason: 'Opening', message: `the ports are not confirmed open in ${firewall}` };
 }
 
-/** Nothing on its node, or on any while it has none: where there is something, it is not known to be open. */
+/** Nothing to open on its node, or on any node while it has none: if there is something, it is not confirmed as open. */
 const opensNothing = (context: AddressContext): boolean =>
   context.elected ? !opens(context) : [context.policy.ports, ...Object.values(context.policy.portsOn ?? {})].flat().length === 0;
 
-/** Of the address alone, for the holder's mark: nodes that hold it, are to get it, or have not been left for good. */
+/** For the mark of holders: nodes that hold the address, are about to get it, or are not left for good yet. */
 export function holderNodes(view: AddressView): readonly string[] {
   const { elected, assigned, previous } = view.context;
   const left = confirmedHere(view.context) ? [] : previous;

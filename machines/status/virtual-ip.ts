@@ -5,11 +5,11 @@ import type { VirtualIPStatus } from '../vip/virtualip.ts';
 
 const LOAD_BALANCER = 'service is already of type LoadBalancer, change service type to proceed with migration';
 
-/** Why the migration does not begin, for people. */
+/** Why the migration does not start, for users. */
 const blockedMessage = (blocked: Blocked): string =>
   blocked.kind === 'loadBalancer' ? LOAD_BALANCER : `VirtualIP ${blocked.name} is being migrated to the service`;
 
-/** In every stage of a migration that nothing hinders. */
+/** Message of every stage of an unhindered migration. */
 export const MIGRATING_MESSAGE = 'VirtualIP is being migrated';
 
 const MESSAGES: Readonly<Record<Stage, string>> = {
@@ -24,7 +24,7 @@ const MESSAGES: Readonly<Record<Stage, string>> = {
   migrated: 'VirtualIP has been migrated',
 };
 
-/** `status` of the VirtualIP. An error shows as `Error` while it serves as ever, and beside the stage in a migration: what is shown there is tried again. */
+/** `status` of the VirtualIP. An error shows as `Error` while it serves as before, and beside the stage during a migration: the shown stage is retried. */
 export function virtualIPStatus({
   stage,
   address,
@@ -50,7 +50,7 @@ export function virtualIPStatus({
   };
 }
 
-/** Of one turn: each stage, what hinders it when that is new, and the end. After a load the same stage is not told again. */
+/** Events of one turn: each new stage, a new obstacle, and the end. After a load the same stage is not reported again. */
 export function virtualIPEvents(before: VirtualIPContext | null, after: VirtualIPContext): readonly ObjectEvent[] {
   const was = before?.ref ? before : null;
   const isNewStage = was !== null && was.stage !== after.stage;

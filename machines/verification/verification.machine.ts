@@ -9,7 +9,7 @@ import {
   withFailure,
 } from './verification.ts';
 
-/** Reads all addresses of one token and family by list calls, every so often: what was changed by hand is found, at the cost of one call for 200 addresses. */
+/** Reads all addresses of one token and family with list calls, periodically: manual changes are found, at the cost of one call per 200 addresses. */
 export const verificationMachine = (settings: VerificationSettings) =>
   setup({
     types: {} as { context: VerificationContext; events: VerificationEvent; input: VerificationInput },

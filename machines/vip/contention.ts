@@ -1,66 +1,67 @@
-/** When a Service is left to somebody else who writes its ingress, as the controller of a cloud does. He is not fought: what he has written is written over once
- *  within the window, and not at all where we have never served the Service. */
+/** When a Service is left to another controller that writes its ingress, such as a cloud's. We do not fight: its ingress is overwritten once within the window, and never where
+ *  we have not served the Service. */
 
-/** So long it counts that something was written over somebody else, ms. */
+/** How long an overwrite counts, ms. */
 const WINDOW_MS = 3_600_000;
-/** How often that may be, within the window: over what he lists, and where he has taken everything out. */
+/** How many overwrites are allowed within the window: of what the other controller lists, and where it has emptied the ingress. */
 const MOST_WRITES = { overOther: 1, overNothing: 3 } as const;
 
-/** The Service is left to somebody else. */
+/** The Service is left to another controller. */
 export interface Contention {
-  /** For people; the same as long as it lasts, whatever is listed meanwhile, but for whether an address is reserved, and for what comes where nothing was: whoever answers each write of ours with another address would have us write on. */
+  /** For users; it stays the same as long as the contention lasts, whatever is listed meanwhile, except for whether an address is reserved and for an entry that replaces an
+   *  empty ingress. Otherwise a controller that answers each of our writes with another address would keep us writing. */
   readonly message: string;
-  /** What the Service asked of us when it was looked at last: to ask for something else is to ask to be served. */
+  /** What the Service requested of us when it was last seen: a changed request asks to be served again. */
   readonly asks: string;
 }
 
-/** What is remembered of how the ingress of a Service fares. Each is absent as long as there was nothing of it. */
+/** Contention state of the ingress of a Service. Each field is absent until it first applies. */
 export interface Contended {
-  /** Somebody has written over what we had published, and it is not put right yet. */
+  /** Another controller has overwritten what we published, and it is not repaired yet. */
   readonly ousted?: boolean;
-  /** When we wrote over somebody else, ms since the epoch, oldest first; those of long ago may be left out. */
+  /** When we overwrote another controller, ms since the epoch, oldest first; old ones may be left out. */
   readonly repairs?: readonly number[];
   readonly contention?: Contention | null;
 }
 
-/** The ingress of a Service that wants an address of ours, as it is now. */
+/** The current ingress of a Service that wants an address of ours. */
 export interface Listing {
-  /** All that it lists; empty for nothing. */
+  /** All its entries; empty for none. */
   readonly text: string;
-  /** It was as it should be when it was seen last, and is another one now. Where nothing is known of before: an address is reserved for it, and somebody else wrote what it lists. */
+  /** It was correct when last seen, and has changed. Without an earlier observation: an address is reserved for it, and another controller wrote its entries. */
   readonly isChanged: boolean;
-  /** Nothing is known of before, and our condition stands. */
+  /** There is no earlier observation, and our condition is present. */
   readonly isMarked: boolean;
   /** An address is reserved for it. */
   readonly isReserved: boolean;
-  /** Somebody else wrote it, it has no address of ours in it, and the Service asks nothing of us. */
+  /** Another controller wrote it, it has no address of ours in it, and the Service requests nothing of us. */
   readonly isForeign: boolean;
-  /** What the Service asks of us and of no other, as one text; empty for nothing. */
+  /** What the Service requests of us and of no other, as one string; empty for nothing. */
   readonly asks: string;
-  /** The field manager of who wrote it; null where nobody says. */
+  /** The field manager that wrote it; null where unknown. */
   readonly by: string | null;
 }
 
 const recent = (repairs: readonly number[] = [], at: number): readonly number[] =>
   repairs.filter((each) => each <= at && at - each < WINDOW_MS);
 
-/** With one more write over somebody else, now. */
+/** The overwrites, plus one now. */
 export const withRepair = ({ repairs }: Contended, at: number): readonly number[] =>
   [...recent(repairs, at), at].slice(-MOST_WRITES.overNothing);
 
-/** We have written over somebody else within the window: who puts ours back for us may take it out again, and each time it would be told anew. */
+/** We have overwritten another controller within the window: a writer that restores our entry may remove it again, and each time would be reported anew. */
 export const isFought = ({ repairs }: Contended, at: number): boolean => recent(repairs, at).length > 0;
 
-/** Once the Service is served, or is not to be: nothing, but that it was fought for. */
+/** State once the Service is served, or should not be: cleared, except for the overwrites. */
 export const settled = ({ ousted, contention }: Contended): Contended => ({
   ...(ousted && { ousted: false }),
   ...(contention && { contention: null }),
 });
 
-/** Of another Service of the name: nothing. */
+/** State for another Service of the same name: cleared. */
 export const forgotten = (before: Contended): Contended => ({ ...settled(before), ...(before.repairs && { repairs: [] }) });
 
-/** What is remembered once the ingress was seen so, while it is not as it should be. */
+/** State after an observation of the ingress, while it is not correct. */
 export function contendedAfter(before: Contended, seen: Listing, at: number): Contended {
   const was = before.contention ?? null;
   const asksAnew = was !== null && seen.asks !== '' && seen.asks !== was.asks;
@@ -94,6 +95,6 @@ function messageOf({ text, by, isReserved }: Listing, former = ''): string {
   const said = isNew
     ? `the ingress is written by somebody else${who}${LEFT}: take that one out, or ask for an address of an IPGroup, and it is served`
     : former.replace(STAYS, '');
-  // An IP may have been deleted by hand, or was being reserved as it began.
+  // An IP may have been deleted by hand, or was still being reserved when the contention began.
   return isReserved ? said.replace(LEFT, LEFT + STAYS) : said;
 }

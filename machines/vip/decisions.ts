@@ -18,74 +18,74 @@ import { isOwnedBy, type ReservedIP, type VipService } from './objects.ts';
 /** The queue of all jobs that reserve addresses and publish them. */
 export const VIP_QUEUE = 'vip';
 
-/** The address that a Service is to have. */
+/** The address chosen for a Service. */
 export interface VipTarget {
   readonly address: Address;
-  /** The IPGroup that it is from. */
+  /** Its IPGroup. */
   readonly group: string;
 }
 
-/** Why it has none, or not the one that it asks for. */
+/** Why it has none, or not the requested one. */
 export interface VipRefusal {
   /** A constant for programs and Events. */
   readonly reason: string;
   readonly message: string;
 }
 
-/** How the Service is, what is reserved for it, and what was chosen for it among all. */
+/** The state of a Service, what is reserved for it, and what was chosen for it among all Services. */
 export interface ServiceObserved {
   readonly type: 'SERVICE_OBSERVED';
   readonly at: number;
-  /** Null when it is gone, or neither wants an address nor bears our finalizer. */
+  /** Null when it is gone, or neither wants an address nor has our finalizer. */
   readonly service: VipService | null;
   /** Lowest address first. */
   readonly owned: readonly ReservedIP[];
   readonly target: VipTarget | null;
   readonly refusal: VipRefusal | null;
-  /** It lists an address that is reserved for somebody else. */
+  /** It lists an address that is reserved for another owner. */
   readonly usurps: boolean;
-  /** Somebody else wrote its ingress, which has no address of ours in it, and it asks nothing of us. Absent for no. */
+  /** Another controller wrote its ingress, which has no address of ours in it, and it requests nothing of us. Absent for no. */
   readonly foreign?: true;
-  /** What it asks of us and of no other, as one text, where somebody else has written its ingress or we have said so; absent for nothing. */
+  /** What it requests of us and of no other, as one string, where another controller has written its ingress or our condition says so; absent for nothing. */
   readonly asks?: string;
 }
 
-/** What a Service's address remembers. */
+/** State of a Service's address. */
 export interface VipContext
   extends VipInput,
     Contended,
     Pick<ServiceObserved, 'service' | 'owned' | 'target' | 'refusal' | 'usurps' | 'asks'> {
   /** Names the queue. */
   readonly provider: typeof VIP_QUEUE;
-  /** A fact has come: before the first one nothing is decided. */
+  /** A fact was observed: nothing is decided before the first one. */
   readonly heard: boolean;
-  /** By uid: the IPs that the job that runs, or ran last, is to delete. */
+  /** By uid: the IPs that the current, or last, job deletes. */
   readonly freeing: readonly string[];
-  /** By uid: IPs whose deletion was once asked for. It may still be on its way, so none of them is relied on any more. */
+  /** By uid: IPs whose deletion was once requested. The request may still be under way, so they are no longer relied on. */
   readonly doomed: readonly string[];
   readonly late: Late;
-  /** How often in a row the owner was looked for and not found. */
+  /** How often in a row the owner was looked up and not found. */
   readonly looks: number;
-  /** When the next try or look is due, ms since the epoch; null for at once. */
+  /** When the next try or look-up is due, ms since the epoch; null for at once. */
   readonly resumeAt: number | null;
   readonly failure: JobFailure | null;
   readonly attempts: number;
-  /** The condition that we wrote last, empty for taken off: a cache may not show it, old servers do not keep it, and who takes it off is not answered. Absent, or null, where we
-   *  wrote none, and where somebody else wrote another one since. */
+  /** The condition that we wrote last, empty for removed: a cache may not show it, old servers do not keep it, and if it is removed by others we do not react. Absent, or null,
+   *  where we wrote none, and where another writer has since written a different one. */
   readonly marked?: string | null;
 }
 
-/** What we wrote ourselves and a cache may not show yet. */
+/** Our own writes that a cache may not show yet. */
 export interface Late {
-  /** Facts after this are believed whatever they say, ms since the epoch. */
+  /** Facts after this time are believed without restriction, ms since the epoch. */
   readonly until: number;
   readonly guarded: boolean;
-  /** What the ingress was before we wrote it; null when we did not. */
+  /** The ingress before we wrote it; null when we did not. */
   readonly ingress: string | null;
   readonly reserved: readonly ReservedIP[];
-  /** By uid: such an object does not come back, even if a cache that is behind shows it yet. */
+  /** By uid: such an object does not come back, even if a stale cache still shows it. */
   readonly freed: readonly string[];
-  /** Until then they are remembered even if no cache shows them, ms since the epoch. */
+  /** Until this time they are kept even if no cache shows them, ms since the epoch. */
   readonly freedUntil: number;
 }
 
@@ -96,7 +96,7 @@ export interface VipInput {
 
 export interface VipSettings {
   readonly backoff: BackoffTables;
-  /** Between two looks for the owner of an address that seems to have none, ms. */
+  /** Interval between two look-ups of the owner of an address that seems to be orphaned, ms. */
   readonly orphanDoubtMs: number;
 }
 
@@ -138,12 +138,12 @@ export const vipContext = ({ id, ref }: VipInput): VipContext => ({
   attempts: 0,
 });
 
-// ---------------------------------------------------------------- what is so
+// ---------------------------------------------------------------- claims about the context
 
-/** The Service is there, is to stay, and wants an address of ours. */
+/** The Service exists, is not being deleted, and wants an address of ours. */
 export const isAlive = ({ service }: VipContext): boolean => (service?.wanting && !service.deleting) ?? false;
 
-/** The Service is there, whatever it wants. */
+/** The Service exists, whatever it wants. */
 export const isSeen = ({ service }: VipContext): boolean => service !== null;
 
 const isGuarded = ({ service }: VipContext): boolean => service?.guarded ?? false;
@@ -152,19 +152,19 @@ const isGuarded = ({ service }: VipContext): boolean => service?.guarded ?? fals
 export const isBare = (context: VipContext): boolean =>
   context.heard && !isAlive(context) && context.owned.length === 0 && !isGuarded(context) && mark(context) === '';
 
-/** An address is reserved for a Service that is not there, as far as is known. */
+/** An address is reserved for a Service that does not exist, as far as is known. */
 export const isOrphaned = (context: VipContext): boolean => context.heard && context.service === null && context.owned.length > 0;
 
 export const mustRelease = (context: VipContext): boolean => context.heard && !isAlive(context) && !isBare(context) && !isOrphaned(context);
 
-/** IPs that the Service cannot use, and whose going may be what it waits for: those of a former Service of its name, and those whose deletion was asked for. */
+/** IPs that the Service cannot use, and that may block its address: those of a former Service of its name, and those whose deletion was requested. */
 export const leftovers = ({ owned, ref, doomed }: VipContext): readonly ReservedIP[] =>
   owned.filter((ip) => !isOwnedBy(ip, ref) || doomed.includes(ip.uid));
 
 export const mustYield = (context: VipContext): boolean => context.heard && isAlive(context) && leftovers(context).length > 0;
 
-/** Without our finalizer the Service could go and leave the address reserved for nobody. What is not listed yet is reserved again, if we have not just done so: a cache
- *  may show an IP that was freed before this record began. */
+/** Without our finalizer the Service could go and leave the address orphaned. What is not listed yet is reserved again, unless we have just done so: a cache may show an IP
+ *  that was freed before this record began. */
 export const mustReserve = (context: VipContext): boolean =>
   context.heard &&
   isAlive(context) &&
@@ -173,7 +173,7 @@ export const mustReserve = (context: VipContext): boolean =>
   leftovers(context).length === 0 &&
   !(isGuarded(context) && isOwned(context) && (isListed(context) || isFresh(context)));
 
-/** Its status says something else than what is reserved for it; or, while nothing is, an address of somebody else's. */
+/** Its status differs from what is reserved for it; or, while nothing is reserved, lists another owner's address. */
 export const mustPublish = (context: VipContext): boolean =>
   context.heard &&
   isAlive(context) &&
@@ -190,19 +190,19 @@ export const isBound = (context: VipContext): boolean =>
   leftovers(context).length === 0 &&
   !mustMark(context);
 
-/** It is left to somebody else, who writes its ingress. */
+/** It is left to another controller that writes its ingress. */
 export const isContended = (context: VipContext): boolean => isAlive(context) && Boolean(context.contention);
 
-/** What our condition says, by all that is known; empty where it does not stand. */
+/** The known message of our condition; empty where it is absent. */
 const mark = ({ marked, service }: VipContext): string => (service ? (marked ?? service.contended ?? '') : '');
 
-/** Our condition does not say what is so; or our finalizer stands on a Service that we leave to somebody else, with nothing to give back. */
+/** Our condition is out of date; or our finalizer is on a Service that we leave to another controller, with nothing to give back. */
 export const mustMark = (context: VipContext): boolean =>
   context.heard && isAlive(context) && (mark(context) !== (context.contention?.message ?? '') || letsGo(context));
 
 const letsGo = (context: VipContext): boolean => isContended(context) && context.owned.length === 0 && isGuarded(context);
 
-/** Addresses that the Service had before. Only once it lists another one. */
+/** Addresses that the Service had before. Freed only once it lists another one. */
 export const surplus = ({ owned, target }: VipContext): readonly ReservedIP[] => owned.filter(({ address }) => address !== target?.address);
 
 export const mustTidy = (context: VipContext): boolean => isBound(context) && surplus(context).length > 0;
@@ -211,20 +211,20 @@ const isOwned = (context: VipContext): boolean => {
   const spoilt = leftovers(context);
   return context.owned.some((ip) => ip.address === context.target?.address && !spoilt.includes(ip));
 };
-/** The API server itself has answered that it is reserved. */
+/** The API server itself has confirmed the reservation. */
 const isFresh = ({ late, target }: VipContext): boolean => late.reserved.some(({ address }) => address === target?.address);
 export const isListed = ({ service, target }: Pick<VipContext, 'service' | 'target'>): boolean =>
   service !== null && textOf(service) === target?.address;
 
-/** The ingress as one text; an entry with a hostname only is a `-`. */
+/** The ingress as one string; an entry with only a hostname is a `-`. */
 export const textOf = ({ ingress }: VipService): string => ingress.map(({ ip }) => ip ?? '-').join(' ');
 
-/** The owner was missed once before, some time ago. */
+/** The owner was not found once before, some time ago. */
 export const isDoubtedEnough = ({ looks }: VipContext): boolean => looks > 0;
 
 export const isKept = (_: VipContext, event: AnyVipEvent): boolean => event.type === 'xstate.done.actor.release' && event.output.kept;
 
-// ---------------------------------------------------------------- what is asked for
+// ---------------------------------------------------------------- inputs of jobs
 
 export const reserveInput = ({ provider, ref, target }: VipContext): ReserveVipInput => ({ provider, service: ref, ...wanted(target) });
 

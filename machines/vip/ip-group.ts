@@ -8,7 +8,7 @@ export interface AddressRange {
   readonly last: bigint;
 }
 
-/** An address to be compared with groups. */
+/** An address in a form that can be compared with groups. */
 export interface Located {
   readonly family: Family;
   readonly number: bigint;
@@ -23,26 +23,26 @@ export interface ParsedGroup extends AddressRange {
   readonly segment: string;
   /** Ascending; within the segment, none touching another. */
   readonly excluded: readonly AddressRange[];
-  /** How many addresses it can give in all: those of the segment that are not excluded. The first and the last of a segment are addresses like others. */
+  /** How many addresses it can give in total: those of the segment that are not excluded. The first and the last address of a segment count like others. */
   readonly capacity: bigint;
 }
 
-/** An IPGroup that nothing is taken from, and why. */
+/** An IPGroup that supplies no addresses, and why. */
 export interface InvalidGroup {
   readonly kind: 'Invalid';
   readonly name: string;
-  /** `InvalidSegment`: of `spec.segment`; `InvalidExcludedIPs`: of `spec.excludedIPs`; `InvalidName`: it cannot be a label of its addresses. */
+  /** `InvalidSegment`: error in `spec.segment`; `InvalidExcludedIPs`: error in `spec.excludedIPs`; `InvalidName`: the name cannot be a label of its addresses. */
   readonly reason: 'InvalidSegment' | 'InvalidExcludedIPs' | 'InvalidName';
   readonly message: string;
 }
 
-/** A label's value may have no more characters, and each IP bears its group's name as one. */
+/** The maximum length of a label's value, and each IP has its group's name as a label. */
 const LONGEST_NAME = 63;
 const BITS: Record<Family, number> = { 4: 32, 6: 128 };
 const ALLOWED = 'an address, a CIDR or a range first-last of one family, without spaces or leading zeros';
 
-/** What the spec of an IPGroup says. Only what the API server's schema and the segment allow is Valid; one bad entry makes the group Invalid, since an address that
- *  was to be excluded might be given away otherwise. Entries outside of the segment, and entries said twice, mean nothing. */
+/** Parses the spec of an IPGroup. Only what the API server's schema and the segment allow is Valid; one bad entry makes the group Invalid, because an address meant to be
+ *  excluded might be given away otherwise. Entries outside the segment and duplicate entries are ignored. */
 export function parseGroup(name: string, spec: unknown): ParsedGroup | InvalidGroup {
   const invalid = (reason: InvalidGroup['reason'], message: string): InvalidGroup => ({ kind: 'Invalid', name, reason, message });
   if (name.length > LONGEST_NAME)
@@ -73,7 +73,7 @@ export function parseGroup(name: string, spec: unknown): ParsedGroup | InvalidGr
   };
 }
 
-/** Any two segments of one family that have an address in common, excluded or not. */
+/** Whether two segments of one family have an address in common, excluded or not. */
 export const overlap = (a: ParsedGroup, b: ParsedGroup): boolean => a.family === b.family && a.first <= b.last && b.first <= a.last;
 
 /** The address is in the segment, excluded or not. */
@@ -82,7 +82,7 @@ export const contains = (group: ParsedGroup, { family, number }: Located): boole
 /** The group may give this address: it is in the segment and not excluded. */
 export const gives = (group: ParsedGroup, at: Located): boolean => contains(group, at) && !isExcluded(group, at.number);
 
-/** Both say the same: whoever knows one has nothing to learn from the other. */
+/** Both groups have the same content. */
 export function isSameGroup(a: ParsedGroup | InvalidGroup, b: ParsedGroup | InvalidGroup): boolean {
   if (a.name !== b.name) return false;
   if (a.kind === 'Invalid') return b.kind === 'Invalid' && a.message === b.message;
@@ -109,7 +109,7 @@ export function numberOf(address: Address): bigint {
 
 export const located = (address: Address): Located => ({ family: familyOf(address), number: numberOf(address) });
 
-/** The canonical address of a number that `numberOf` made. */
+/** The canonical address of a number made by `numberOf`. */
 export function addressOf(number: bigint, family: Family): Address {
   const bytes = Array.from({ length: BITS[family] / 8 }, (_, index) => Number((number >> BigInt(BITS[family] - 8 - 8 * index)) & 255n));
   const text = family === 4 ? bytes.join('.') : new ipaddr.IPv6(bytes).toRFC5952String();
@@ -168,7 +168,7 @@ function merged(ranges: readonly AddressRange[]): readonly AddressRange[] {
   return result;
 }
 
-/** By halving: a group may have many exclusions, and this is asked for each address. */
+/** Binary search: a group may have many exclusions, and this is called for each address. */
 function isExcluded({ excluded }: ParsedGroup, number: bigint): boolean {
   let low = 0;
   let high = excluded.length;

@@ -15,19 +15,19 @@ import {
 } from './decisions.ts';
 import { isOwnedBy, type ReservedIP, type VipService } from './objects.ts';
 
-/** A watch is behind by less than this, unless it is broken; then the API server's answer to the next write tells the same. */
+/** A working watch lags by less than this; with a broken one, the API server's answer to the next write shows the same. */
 const LATE_MS = 10_000;
 
-/** Whether a watch may still be behind. An end much further away was set before somebody set the clock back: it would not come for as long as that. */
+/** Whether a watch may still lag. An end much further away was set before the clock was set back: it would not be reached for that long. */
 const mayLag = (until: number, at: number): boolean => at < until && until - at <= 2 * LATE_MS;
 
-/** The name may be another Service's by now: what is known of the former one goes, and what was reserved for it stays among `owned`. */
+/** The name may belong to another Service by now: the state of the former one is dropped, and what was reserved for it stays in `owned`. */
 const asOf = (context: VipContext, service: VipService | null): VipContext => {
   const { ref, id, doomed, freeing } = context;
   if (service === null || service.ref.uid === ref.uid) return context;
   const { failure, attempts, resumeAt, late } = context;
   const fresh = vipContext({ id, ref: service.ref });
-  // Whoever was known by name only is the one that has come.
+  // The Service known only by name is the one that has appeared.
   return ref.uid === ''
     ? { ...context, ref: service.ref }
     : {
@@ -43,7 +43,7 @@ const asOf = (context: VipContext, service: VipService | null): VipContext => {
       };
 };
 
-/** What is told, but for what we have just written ourselves. */
+/** Takes over the observed facts, except where our own writes are newer. */
 export function observe(before: VipContext, event: ServiceObserved): VipContext {
   const { service, owned, target, refusal, usurps, at } = event;
   const context = asOf(before, service);
@@ -72,11 +72,11 @@ export function observe(before: VipContext, event: ServiceObserved): VipContext 
   };
 }
 
-/** Somebody else has written our condition: it is another one than it was, and than we wrote. */
+/** Another writer has changed our condition: it differs from before, and from what we wrote. */
 const isMarkedOver = ({ marked, service }: VipContext, { contended: said }: VipService): boolean =>
   said !== undefined && said !== (marked ?? said) && said !== service?.contended;
 
-/** What is remembered of its ingress. Who lists what is another's may not keep it, however often he writes it. */
+/** Contention state of its ingress. A writer that lists another owner's address may not keep it, however often it is written. */
 function contended(context: VipContext, { service, owned, target, usurps, foreign, asks = '', at }: ServiceObserved): Contended {
   const { heard, service: before, ref } = context;
   if (!service?.wanting || service.deleting || usurps) return settled(context);
@@ -89,13 +89,13 @@ function contended(context: VipContext, { service, owned, target, usurps, foreig
   return contendedAfter(context, { text, isChanged, isMarked, isReserved, isForeign: foreign === true, asks, by: service.by ?? null }, at);
 }
 
-/** The same once it was written over, and somebody has written over that before the outcome was heard. */
+/** The same after an overwrite, when another controller has overwritten that before the outcome arrived. */
 function contendedStill(context: VipContext, service: VipService, at: number): Contended {
   const seen = { text: textOf(service), isChanged: false, isMarked: false, isReserved: true, isForeign: false };
   return context.ousted ? contendedAfter(context, { ...seen, asks: context.asks ?? '', by: service.by ?? null }, at) : {};
 }
 
-/** The Service as we left it, where what a cache says of it is what stood there before. */
+/** The Service as we left it, where a cache still shows the state before our write. */
 function asWritten(service: VipService, { late, service: ours }: VipContext): VipService {
   const guarded = service.guarded || late.guarded;
   const isPublished = ours !== null && late.ingress !== null && textOf(service) === late.ingress;
@@ -103,10 +103,10 @@ function asWritten(service: VipService, { late, service: ours }: VipContext): Vi
   return guarded === service.guarded ? service : { ...service, guarded };
 }
 
-/** Without who wrote its ingress. */
+/** The Service without the writer of its ingress. */
 const unwritten = ({ by: _, ...service }: VipService): VipService => service;
 
-/** What has changed is worth another try at once. */
+/** A relevant change: worth an immediate retry. */
 export const isNews = (context: VipContext, event: AnyVipEvent): boolean => {
   if (event.type !== 'SERVICE_OBSERVED') return false;
   const after = observe(context, event);
@@ -118,14 +118,14 @@ export const isNews = (context: VipContext, event: AnyVipEvent): boolean => {
   );
 };
 
-// ---------------------------------------------------------------- what became of a job
+// ---------------------------------------------------------------- outcomes of jobs
 
 export const noteReserved = (context: VipContext, event: AnyVipEvent): VipContext => {
   if (event.type !== 'xstate.done.actor.reserve') return context;
   const { output: ip, at } = event;
   const { service, late } = context;
   const owned = [...context.owned.filter(({ name }) => name !== ip.name), ip];
-  // It was for a former Service of the name: this one has nothing of it.
+  // It was reserved for a former Service of the name, and does not belong to this one.
   if (!isOwnedBy(ip, context.ref)) return succeeded({ ...context, owned });
   return succeeded({
     ...context,
@@ -140,7 +140,7 @@ export const notePublished = (context: VipContext, event: AnyVipEvent): VipConte
   if (event.type !== 'xstate.done.actor.publish' || !service || event.output.uid !== ref.uid) return succeeded(context);
   const { address, seen, changed, repairs } = event.output;
   const repaired = changed && repairs ? { ...context, repairs: withRepair(context, event.at) } : context;
-  // Something else was told of meanwhile: what stood there before the write, or what somebody has written over it. The next try finds out.
+  // Another state was observed meanwhile: the one before the write, or an overwrite by another controller. The next try finds out.
   if (textOf(service) !== seen) return succeeded({ ...repaired, ...contendedStill(repaired, service, event.at) });
   return succeeded({
     ...repaired,
@@ -158,13 +158,13 @@ export const noteMarked = (context: VipContext, event: AnyVipEvent): VipContext 
   return succeeded({ ...context, marked: message ?? '', service: service && letsGo ? { ...service, guarded: false } : service });
 };
 
-/** Of those that the Service had. */
+/** Only IPs that the Service had. */
 export const noteFreed = (context: VipContext, event: AnyVipEvent): VipContext => {
   if (event.type !== 'xstate.done.actor.free' && event.type !== 'xstate.done.actor.yield') return context;
   return succeeded(without(context, event.output.freed, event.at));
 };
 
-/** The Service wants an address again: it begins anew. */
+/** The Service wants an address again: it starts over. */
 export const noteReleased = (context: VipContext, event: AnyVipEvent): VipContext => {
   if (event.type !== 'xstate.done.actor.release') return context;
   const { service } = context;
@@ -196,18 +196,18 @@ export const noteFailure = (context: VipContext, event: AnyVipEvent, { backoff }
   return { ...context, failure: event.error, attempts, resumeAt: event.at + backoffMs(backoff, asRetried(event.error), attempts) };
 };
 
-/** What a job that is about to begin is to delete. */
+/** Records the IPs that the job about to start deletes. */
 export const noteFreeing =
   (asked: (context: VipContext) => readonly ReservedIP[]) =>
   (context: VipContext): VipContext => ({ ...context, freeing: asked(context).map(({ uid }) => uid) });
 
-/** Requests to delete what the last job was to delete may be on their way, and no one can tell when they arrive. */
+/** Deletion requests of the last job may still be under way, with no limit on when they arrive. */
 export const noteDoubt = (context: VipContext, event: AnyVipEvent): VipContext =>
   'error' in event && !event.error.unknownOutcome ? context : { ...context, doomed: [...new Set([...context.doomed, ...context.freeing])] };
 
 const succeeded = (context: VipContext): VipContext => ({ ...context, failure: null, attempts: 0, resumeAt: null });
 
-/** What a person has to mend is tried seldom; that somebody else was faster, or that the Service is gone, is told by the next fact. */
+/** Failures that a user has to fix are retried rarely; that another writer was faster, or that the Service is gone, shows in the next fact. */
 const asRetried = (failure: JobFailure): JobFailure => (MENDS_ITSELF.has(failure.kind) ? { ...failure, kind: 'Unavailable' } : failure);
 const MENDS_ITSELF: ReadonlySet<ErrorKind> = new Set(['Conflict', 'NotFound']);
 

@@ -4,8 +4,8 @@ import type { AnyVipEvent, VipContext, VipInput, VipSettings } from './decisions
 import * as vip from './decisions.ts';
 import * as noted from './outcomes.ts';
 
-/** The address of one Service of type LoadBalancer. Which one it is to be comes with the facts; here it is reserved, published, and freed when nobody lists it
- *  any more. The Service is guarded before anything is reserved for it, and an address is freed after the Service lists it no more. */
+/** The address of one Service of type LoadBalancer. Facts carry the chosen address; this chart reserves it, publishes it, and frees it once it is no longer listed. The Service
+ *  gets our finalizer before anything is reserved for it, and an address is freed only after the Service no longer lists it. */
 export const vipServiceMachine = (settings: VipSettings) => {
   const base = setup({
     types: {} as { context: VipContext; events: AnyVipEvent; input: VipInput },

@@ -1,17 +1,17 @@
 import type { ObjectRef } from '../model/types.ts';
 
-/** VirtualIPs, as Services got their addresses before type LoadBalancer was served. The names are those of the allocator that made them. */
+/** VirtualIPs gave Services their addresses before type LoadBalancer was served. The names are those of the allocator that created them. */
 
-/** On a VirtualIP: its IP is to be freed before it goes. */
+/** On a VirtualIP: its IP has to be freed before it goes. */
 export const IP_FINALIZER = 'ip.finalizers.virtualips.paas.org';
-/** On a VirtualIP: its copy of the Service is to be deleted before it goes. */
+/** On a VirtualIP: its copy of the Service has to be deleted before it goes. */
 export const CLONE_FINALIZER = 'service.finalizers.virtualips.paas.org';
-/** On a VirtualIP: it is to be turned into a Service of type LoadBalancer. Its presence counts, whatever its value. */
+/** On a VirtualIP: requests its migration to a Service of type LoadBalancer. Its presence counts, whatever its value. */
 export const MIGRATE_ANNOTATION = 'virtualips.paas.org/migrate';
-/** On a Service: name of the VirtualIP that is being migrated to it. No other one is meanwhile. */
+/** On a Service: name of the VirtualIP that is being migrated to it. No other one is migrated meanwhile. */
 export const MIGRATING_ANNOTATION = 'virtualips.paas.org/migrating';
 
-/** What `status` of a VirtualIP says; empty for what it does not say. */
+/** The `status` of a VirtualIP; empty strings for missing fields. */
 export interface VirtualIPStatus {
   readonly state: string;
   readonly message: string;
@@ -22,21 +22,21 @@ export interface VirtualIPStatus {
   readonly clonedService: string;
 }
 
-/** A VirtualIP as the API server has it. */
+/** A VirtualIP as stored by the API server. */
 export interface VirtualIP {
   readonly ref: ObjectRef;
   readonly deleting: boolean;
-  /** Bears the annotation that asks for its migration. */
+  /** Has the annotation that requests its migration. */
   readonly asked: boolean;
   readonly finalizers: readonly string[];
   /** Empty without one. */
   readonly service: string;
-  /** The address that it asks for, as it stands; empty for any. */
+  /** The requested address, unparsed; empty for any. */
   readonly ip: string;
   readonly status: VirtualIPStatus;
 }
 
-/** A Service in full: what of it goes into a copy is up to the copy. */
+/** A Service in full: the copy decides which parts it takes. */
 export interface ServiceObject {
   readonly namespace: string;
   readonly name: string;
@@ -46,22 +46,22 @@ export interface ServiceObject {
   /** Kind and name of each. */
   readonly owners: readonly { readonly kind: string; readonly name: string }[];
   readonly spec: Readonly<Record<string, unknown>>;
-  /** What `status.loadBalancer.ingress` lists: `ip` as it stands, null for a hostname. */
+  /** The entries of `status.loadBalancer.ingress`: the raw `ip`, null for a hostname. */
   readonly ingress: readonly { readonly ip: string | null }[];
 }
 
-/** What of the cluster bears on a VirtualIP: told with it. */
+/** Cluster state relevant to a VirtualIP, observed together with it. */
 export interface Surroundings {
   /** The Service that it names; null when there is none. */
   readonly service: { readonly type: string; readonly ingress: readonly (string | null)[]; readonly loadBalancerIP: string } | null;
   readonly clone: 'missing' | 'drifted' | 'current';
-  /** Whom the IP of its address names as owner; null when there is none. */
+  /** The kind of owner named by the IP of its address; null when there is none. */
   readonly owner: 'VirtualIP' | 'Service' | 'other' | null;
-  /** The IPGroup whose segment has its address. */
+  /** The IPGroup whose segment contains its address. */
   readonly group: string | null;
   /** Another VirtualIP that is being migrated to the Service. */
   readonly rival: string | null;
 }
 
-/** How its copy of the Service is called. 17 characters more than the VirtualIP. */
+/** Name of its copy of the Service: 17 characters longer than that of the VirtualIP. */
 export const cloneName = ({ name }: { readonly name: string }): string => `${name}-keepalived-clone`;

@@ -17,9 +17,9 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly out: (text: string) => void;
   readonly problem: (text: string) => void;
-  /** Without the token. */
+  /** Redacts the token. */
   readonly hide: (text: string) => string;
-  /** Asks a person; null where there is none to be asked. */
+  /** Asks the user for confirmation; null without a terminal. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;
   readonly isStopping: () => boolean;
   /** What an address costs while it is on no Droplet, as in `5 USD a month`. */
@@ -57,7 +57,7 @@ export async function probe(asked: ProbeOptions, around: Surroundings): Promise<
 
 const isWriteWish = (asked: ProbeOptions): asked is WriteWish => asked.write && !!asked.droplets && asked.zone !== undefined;
 
-/** Says what would be made, and why it is not: null when it is wanted. */
+/** Prints what would be created. Returns the exit code of a refusal; null when confirmed. */
 async function refusalOf(asked: WriteWish, { problem, confirm, price }: Surroundings): Promise<1 | 2 | null> {
   const { droplets, zone, firewall, state, yes } = asked;
   problem(
@@ -94,12 +94,12 @@ async function lookAndWrite(session: Session, asked: ProbeOptions, report: Repor
   const about = { probe: 1, api: report.api, droplets: asked.droplets, region: ground.region } as const;
   const book = new Book(asked.state, { ...about, address: null, record: null, rule: null });
   const run = { session, book, waitMs: asked.wait, report };
-  // Where there is such a file, what stands in it may be there still.
+  // Fails if the file exists: its resources may still exist.
   writeFileSync(asked.state, '', { flag: 'wx', mode: 0o600 });
   try {
     await makeAll(run, asked, ground);
   } catch (error) {
-    // It is told.
+    // Already reported as a difference.
     if (!(error instanceof ProviderError)) throw error;
   } finally {
     report.left = await takeBack(run);
@@ -107,7 +107,7 @@ async function lookAndWrite(session: Session, asked: ProbeOptions, report: Repor
   }
 }
 
-/** @throws CannotAsk for a file of another account: what is not found there may be there still */
+/** @throws CannotAsk for a file of another account: resources that are not found may still exist there */
 async function cleanUp(session: Session, file: string, waitMs: number, report: Report): Promise<void> {
   const state = readState(file);
   if (state === null) {
@@ -125,20 +125,20 @@ async function cleanUp(session: Session, file: string, waitMs: number, report: R
   book.note({});
 }
 
-/** Without what may be behind the host, or before it: a user and a password. */
+/** Only the origin of the URL: user, password and path are removed. */
 function apiOf({ url }: Account): string {
   return url === undefined ? OFFICIAL : (URL.parse(url)?.origin ?? 'a URL that is none');
 }
 
-/** Of another API not even the host, which may be nobody's business. */
+/** For another API not even the host, which may be confidential. */
 const publicly = (api: string): string => (api === OFFICIAL ? api : 'another API');
 
-/** Writes what was heard into a file of its own in the folder, which is made. */
+/** Writes the exchanges to a new file in the folder, which is created if needed. */
 function recordIn(folder: string, { heard }: Session, { version, account, clock, problem, hide }: Surroundings): void {
   const file = join(folder, `exchanges-${new Date(clock.now()).toISOString().replaceAll(/[-:.]/g, '')}.json`);
   try {
     mkdirSync(folder, { recursive: true });
-    // A part of a token may look like an id: what is left of it then would be found no more.
+    // The token is redacted first: if a part of it were replaced as an id, the rest would no longer be recognized.
     const bare = heard.map((each) => ({ ...each, reply: { ...each.reply, text: hide(each.reply.text) } }));
     const recording = recordingOf(bare, { version, api: publicly(apiOf(account)) });
     writeFileSync(file, hide(`${JSON.stringify(recording, null, 1)}\n`), { flag: 'wx' });
@@ -148,7 +148,7 @@ function recordIn(folder: string, { heard }: Session, { version, account, clock,
   }
 }
 
-/** Without addresses, ids and names, nor the token, which is hidden before a part of it is taken for one of these. */
+/** Without addresses, ids and names, and without the token, which is redacted before a part of it can be mistaken for one of these. */
 function fitToSend(report: Report, { zone, firewall, droplets, state }: ProbeOptions, { hide }: Surroundings): Report {
   const redactor = new Redactor();
   redactor.learn([...(droplets ?? [])], [zone ?? [], firewall ?? [], state].flat());

@@ -5,7 +5,7 @@ import { readFirewall } from '../firewalls.ts';
 import { readPrefix } from '../prefixes.ts';
 import { observedAction, observedAddress, observedDroplet } from '../read.ts';
 
-/** The rights of a token that a read can show, and what each is for: as docs/on-digitalocean-kubernetes.md has them. */
+/** The scopes of a token that a read can verify, and what each is for, as in docs/on-digitalocean-kubernetes.md. */
 export const SCOPES = [
   { scope: 'reserved_ip:read', for: 'addresses' },
   { scope: 'droplet:read', for: 'everything' },
@@ -21,11 +21,11 @@ export interface List {
   readonly scope: (typeof SCOPES)[number]['scope'];
   readonly key: string;
   readonly path: string;
-  /** What an item has by the description of the API, first what tells it apart; `a.b` is b within a. */
+  /** Fields of an item by the API description, the identifying one first; `a.b` is b within a. */
   readonly fields: readonly string[];
-  /** As the adapter does. @throws ProviderError for an item that it cannot read */
+  /** The adapter's parser. @throws ProviderError for an item that it cannot read */
   readonly read: (item: Fields) => unknown;
-  /** What its `status` may be, as far as the adapter knows. */
+  /** Values of `status` known to the adapter; null when not checked. */
   readonly statuses: readonly string[] | null;
 }
 
@@ -48,9 +48,9 @@ export const LISTS: readonly List[] = [
   list('actions:read', 'actions', ACTION, observedAction, [...STATE_OF_ACTION.keys()]),
 ];
 
-/** What stands in a field of an item; undefined when it has no such field. */
+/** The value of a field of an item; undefined when it has no such field. */
 export const valueAt = (item: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((value, key) => fieldsOf(value)[key], item);
 
-/** The address that no account has (RFC 5737), and the Droplet: the first one that ever was. */
+/** An address that no account has (RFC 5737), and such a Droplet: the first one ever created. */
 export const NOBODYS = { address: '192.0.2.1', droplet: 'digitalocean://1' } as const;

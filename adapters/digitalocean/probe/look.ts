@@ -8,22 +8,22 @@ import { ask, attempt, CannotAsk, messageOf, READ, type Session, unlessGone } fr
 
 type Wish = Pick<ProbeOptions, 'reads' | 'zone' | 'firewall'>;
 
-/** The most that the API gives, and what the adapter asks for. */
+/** The API's maximum, and what the adapter requests. */
 const PER_PAGE = 200;
-/** Of each list no more is read. */
+/** Maximum number of pages read per list. */
 const MOST_PAGES = 3;
-/** What the operator asks of the API in an hour, unless it is told otherwise. */
+/** The operator's default request budget per hour. */
 const REQUESTS_PER_HOUR = 5000;
-/** The account; and of the adapter a list of each family, an address and a Droplet that nobody has, the prefixes for the one, a zone and a firewall. */
+/** The account; and through the adapter a list of each family, a nonexistent address and Droplet, the prefixes for that address, a zone and a firewall. */
 const OTHERS = 8;
 
-/** How many requests a look takes at most, unless the adapter meets lists of more than one page. */
+/** Maximum number of requests of a look, unless the adapter reads lists of more than one page. */
 export const mostReads = ({ reads }: Pick<Wish, 'reads'>): number => LISTS.length * MOST_PAGES + OTHERS + reads;
 
-/** What was read. `has` is null where no answer tells, a limit where it cannot be read; of a list that `isCut` there is more. */
+/** What was read. `has` is null when unknown, a limit when it cannot be read; a list that `isCut` has more pages. */
 export type Look = Awaited<ReturnType<typeof look>>;
 
-/** Looks at the account, and changes nothing. `differences` takes what is otherwise than expected. @throws CannotAsk */
+/** Inspects the account without changes. Deviations from the expected are added to `differences`. @throws CannotAsk */
 export async function look(session: Session, wish: Wish, differences: string[]) {
   const { heard } = session;
   const lists: Awaited<ReturnType<typeof listRow>>[] = [];
@@ -54,7 +54,7 @@ export async function look(session: Session, wish: Wish, differences: string[]) 
   };
 }
 
-/** The first pages of a list, and what is wrong with them. @throws CannotAsk also where nobody has answered anything yet */
+/** The first pages of a list, and what is wrong with them. @throws CannotAsk also when nothing has responded yet */
 async function listRow(session: Session, list: List) {
   const { scope, path, key } = list;
   const pages: Page[] = [];
@@ -77,7 +77,7 @@ async function listRow(session: Session, list: List) {
 
 type Page = NonNullable<ReturnType<typeof pageOf>>;
 
-/** Null for an answer that is no list of this key; `total` where it says none, and `hasNext` where it says nothing of pages. */
+/** Null for a response without a list of this key; `total` is null when missing, `hasNext` without page links. */
 function pageOf(body: Fields | null, key: string) {
   const [items, total, links] = [key, 'meta.total', 'links'].map((path) => valueAt(body, path));
   const hasNext = isFields(links) ? typeof valueAt(links, 'pages.next') === 'string' : null;
@@ -109,7 +109,7 @@ async function itemTroubles({ read, fields, statuses }: List, items: readonly un
   return rows.filter(([, found]) => found.length > 0).map(([what, found]) => `${found.length} of ${items.length} items ${what}`);
 }
 
-/** Of reserved IPv4 addresses; null where the account is not shown, which the operator does not need. */
+/** The limit of reserved IPv4 addresses; null when the account may not be read, which the operator does not need. */
 async function addressLimit(session: Session, differences: string[]): Promise<number | null> {
   const { value, error } = await ask(session, '/account');
   const { floating_ip_limit: limit } = fieldsOf(fieldsOf(value).account);
@@ -118,11 +118,11 @@ async function addressLimit(session: Session, differences: string[]): Promise<nu
   return null;
 }
 
-/** What differs of that which the operator itself would read, as it would. */
+/** Reads through the adapter, as the operator does, and adds what differs. */
 async function byAdapter(session: Session, { zone, firewall }: Wish, differences: string[]): Promise<void> {
   const { provider } = session;
   const [nobody, nowhere] = [NOBODYS.address as Address, NOBODYS.droplet as ProviderID];
-  /** Each answers a text where something else was read than should be. */
+  /** Each returns a string when the result is not as expected. */
   const reads: Readonly<Record<string, () => Promise<unknown>>> = {
     'the list of IPv4 addresses': () => provider.listRoutedIPs({ ...READ, family: 4 }),
     'the list of IPv6 addresses': () => provider.listRoutedIPs({ ...READ, family: 6 }),
@@ -140,7 +140,7 @@ async function byAdapter(session: Session, { zone, firewall }: Wish, differences
   }
 }
 
-/** Of reads of one item, one after the other. */
+/** Latencies of sequential reads of one item. */
 async function latencies(session: Session, reads: number) {
   const first = session.heard.length;
   for (let read = 0; read < reads; read += 1) await ask(session, '/reserved_ips?page=1&per_page=1');
@@ -150,7 +150,7 @@ async function latencies(session: Session, reads: number) {
 
 // ---------------------------------------------------------------- figures
 
-/** The smallest value that `share` of all are not above (nearest rank), to a tenth; null of no values. */
+/** The smallest value that at least `share` of all values do not exceed (nearest rank), rounded to a tenth; null without values. */
 function quantile(values: readonly number[], share: number): number | null {
   const value = values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(share * values.length) - 1)];
   return value === undefined ? null : Math.round(value * 10) / 10;
@@ -159,7 +159,7 @@ function quantile(values: readonly number[], share: number): number | null {
 const grouped = <T>(values: readonly T[], nameOf: (value: T) => string) =>
   [...Map.groupBy(values, nameOf)].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** How long the actions on addresses among these took by type, ms; they are told in whole seconds. */
+/** Durations of the actions on addresses by type, ms; the API reports whole seconds. */
 function actionRows(actions: readonly unknown[]) {
   const about = actions.filter(isFields).filter(({ resource_type }) => /^(reserved|floating)_ip/.test(String(resource_type)));
   return grouped(about, ({ type }) => String(type)).map(([type, all]) => {
@@ -172,8 +172,8 @@ function actionRows(actions: readonly unknown[]) {
   });
 }
 
-/** How far the clock of the API is ahead of this machine's (behind for less than 0), and by how much that may be wrong, ms. A date is cut to the second, and was
- *  written between the request and the end of its answer: all answers together leave room for less than each alone. Null where none bears a date. */
+/** How far the API's clock is ahead of this machine's (negative: behind), and the margin of error, ms. A date is truncated to the second, and was written
+ *  between the request and the end of its response: all responses together give a smaller margin than each alone. Null when none has a date. */
 export function clockOffset(heard: readonly Heard[]): { readonly aheadMs: number; readonly giveMs: number } | null {
   const dated = heard
     .map((each) => ({ ...each, date: Date.parse(each.reply.headers.date ?? '') }))
@@ -181,11 +181,11 @@ export function clockOffset(heard: readonly Heard[]): { readonly aheadMs: number
   if (dated.length === 0) return null;
   const least = Math.max(...dated.map(({ date, at }) => date - at));
   const most = Math.min(...dated.map(({ date, at, tookMs }) => date + 1000 - (at - tookMs)));
-  // A clock that was set meanwhile leaves no room at all.
+  // If a clock was set meanwhile, `most` may be below `least`.
   return { aheadMs: Math.round((least + most) / 2), giveMs: Math.round(Math.abs(most - least) / 2) };
 }
 
-/** What the clock of the API shows now, ms since the epoch. */
+/** The current time of the API's clock, ms since the epoch. */
 export const apiTime = (heard: readonly Heard[], now: number): number => now + (clockOffset(heard)?.aheadMs ?? 0);
 
 const counts = (values: readonly string[]) => Object.fromEntries(grouped(values, String).map(([value, all]) => [value, all.length]));
@@ -198,7 +198,7 @@ const headerFigures = (heard: readonly Heard[]) => ({
   retryAfter: heard.flatMap(({ reply }) => reply.headers['retry-after'] ?? []),
 });
 
-/** What the last answer says of the limit of requests, `resetInS` by the clock of the API; null where it says nothing. */
+/** The request limit in the last response, `resetInS` by the API's clock; null when missing. */
 function requestLimit(heard: readonly Heard[]) {
   const { reply, at = 0 } = heard.at(-1) ?? {};
   const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => counted(reply?.headers[`ratelimit-${name}`]));

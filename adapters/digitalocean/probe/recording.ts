@@ -5,7 +5,7 @@ import { parsed } from '../../http/read.ts';
 
 const HEADERS = ['content-type', 'date', 'retry-after', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
-/** What was heard, redacted. The same answer to the same request again is left out. */
+/** The exchanges, redacted. Repeated identical responses to the same request are omitted. */
 export function recordingOf(heard: readonly Heard[], about: { readonly version: string; readonly api: string }) {
   const redactor = new Redactor();
   const last = new Map<string, string>();
@@ -20,7 +20,7 @@ export function recordingOf(heard: readonly Heard[], about: { readonly version: 
   return { recording: 1, ...about, exchanges } as const;
 }
 
-/** One request and its answer, without what is the account's own. */
+/** One request and its response, without data of the account. */
 export type RecordedExchange = ReturnType<typeof exchangeOf>;
 export type Recording = ReturnType<typeof recordingOf>;
 
@@ -28,14 +28,14 @@ function exchangeOf({ method, url, body, reply: { status, headers, text } }: Hea
   const answer = parsed(text);
   return {
     method,
-    /** Below the host, with its query. */
+    /** Path and query of the URL. */
     path: redactor.path(url),
     ...(body !== undefined && { body: redactor.value(parsed(body)) }),
     status,
     headers: Object.fromEntries(HEADERS.filter((name) => headers[name]).map((name) => [name, String(headers[name])])),
-    /** JSON; absent where the answer had no body, or none of JSON. */
+    /** JSON; absent when the response had no body, or no JSON. */
     ...(answer !== undefined && { answer: redactor.value(answer) }),
-    /** A page of a proxy may say anything: nothing of it is kept but how long it was. */
+    /** A proxy's page may contain anything: only its length is kept. */
     ...(answer === undefined && text !== '' && { foreignBytes: Buffer.byteLength(text) }),
   };
 }
@@ -43,17 +43,17 @@ function exchangeOf({ method, url, body, reply: { status, headers, text } }: Hea
 /** Parts of paths that are the API's own words. */
 const WORDS =
   /^(|v2|reserved_ips|floating_ips|reserved_ipv6|actions|droplets|domains|records|firewalls|rules|tags|byoip_prefixes|account)$/;
-/** Under these stand words of the API, where they look like words. */
+/** Fields whose values are words of the API, if they look like words. */
 const KEPT = /^(status|type|slug|region|region_slug|resource_type|protocol|ports|rel|features|error id)$/;
 const WORD = /^[\w.-]{1,40}$/;
-/** Long, and of no use to the adapter: emptied. */
+/** Long fields that the adapter does not use: emptied. */
 const EMPTIED = /^(image|size|kernel|sizes|regions|zone_file|backup_ids|snapshot_ids|volume_ids|next_backup_window)$/;
 const KEY = /^[a-z0-9_]{1,40}$/;
 const ID = /(^|[_ ])ids?$/;
 /** Times, and the name of a zone itself. */
 const TIME = /^(|@|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** What tells of an account within a text, by its form. Of two that begin at the same place the first one counts. */
+/** Patterns of account data in text. If two match at the same position, the first one wins. */
 const FORMS = {
   email: /[^\s@<>"']+@[^\s@<>"']+/,
   url: /https?:\/\/\S+/,
@@ -71,37 +71,37 @@ const TELLING = new RegExp(
 );
 type Telling = Readonly<Partial<Record<keyof typeof FORMS, string>>>;
 
-/** Masks, and what stands for everybody or for nobody: they tell nothing of an account. */
+/** Masks and special addresses, which reveal nothing about an account. */
 const NOBODYS = /^(255\.|0\.0\.0\.0$|127\.|192\.0\.2\.1$|::$|::1$)/;
 const PRIVATE = /^(10|172\.(1[6-9]|2\d|3[01])|192\.168)\./;
-/** Look like domains, and are fields of answers, or where everybody asks. */
+/** Look like domains, but are response fields, or the public API host. */
 const NO_DOMAIN = /^(meta\.total|region\.slug|networks\.v[46]|api\.digitalocean\.com)$/;
 
 const tail = (n: number): string => `${n >> 8}.${n & 255}`;
-/** What is put in the place of the n-th one of its kind. */
+/** The replacement for the n-th value of a kind. */
 const PLACES = {
   uuid: (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
   id: (n: number) => String(1000 + n),
   key: (n: number) => `key_${n}`,
-  /** RFC 5737 first, then what is set aside for benchmarks (RFC 2544). */
+  /** RFC 5737 first, then the benchmark range (RFC 2544). */
   ip4: (n: number, ip: string) => (PRIVATE.test(ip) ? `10.0.${tail(n)}` : n <= 254 ? `203.0.113.${n}` : `198.18.${tail(n)}`),
   ip6: (n: number) => `2001:db8::${n.toString(16)}`,
-  /** With a dot where the name has one, since a zone has. */
+  /** With a dot if the name has one, like a zone. */
   name: (n: number, name: string) => (/\w\.\w/.test(name) ? `name-${n}.example` : `name-${n}`),
 };
 type Kind = keyof typeof PLACES;
 
-/** Puts values of documentation in the place of ids, addresses and names, the same one for the same each time, so that what belongs together still does. */
+/** Replaces ids, addresses and names by documentation values, consistently, so that references still match. */
 export class Redactor {
   readonly #places = Object.fromEntries(Object.keys(PLACES).map((kind) => [kind, new Map()])) as Record<Kind, Map<string, string>>;
 
-  /** What is known of these kinds is put in its place wherever it stands in a text, too. */
+  /** Registers known ids and names, so that names are also replaced within text. */
   learn(ids: readonly number[], names: readonly string[]): void {
     for (const id of ids) this.#place('id', String(id));
     for (const name of names) this.#place('name', name);
   }
 
-  /** JSON as it was answered or sent. Of an account only its numbers are left, of free text what `text` leaves. */
+  /** Redacts JSON that was received or sent. Of an account only numbers are kept; free text is redacted by `text`. */
   value(value: unknown, key = ''): unknown {
     if (typeof value === 'string') return EMPTIED.test(key) ? '' : this.#string(value, key);
     if (typeof value === 'number') return ID.test(key) ? Number(this.#place('id', String(value))) : value;
@@ -114,21 +114,21 @@ export class Redactor {
     );
   }
 
-  /** The path of a URL below the place where the API stands, with its query. */
+  /** The redacted path of a URL below the API's base URL, with its query. */
   path(url: string): string {
     const { pathname, searchParams } = new URL(url, 'https://api.digitalocean.com');
     const parts = pathname
       .slice(Math.max(0, pathname.lastIndexOf('/v2/')))
       .split('/')
       .map(decodeURIComponent);
-    // A zone may bear the name of a word.
+    // A zone may have such a word as its name.
     const isWord = (part: string, index: number): boolean => WORDS.test(part) && parts[index - 1] !== 'domains';
     const path = parts.map((part, index) => (isWord(part, index) ? part : this.#string(part, 'id'))).join('/');
     const query = [...searchParams].map(([name, value]) => [name, /^(per_)?page$/.test(name) ? value : this.#place('name', value)]);
     return query.length === 0 ? path : `${path}?${new URLSearchParams(query as [string, string][])}`;
   }
 
-  /** Free text, in which whatever looks like one of them is replaced, and each name that is known. */
+  /** Free text, with everything that matches a pattern replaced, and every known name. */
   text(text: string): string {
     const plain = text.replace(TELLING, (found: string, ...more: unknown[]) => this.#telling(found, more.at(-1) as Telling));
     return [...this.#places.name]
@@ -155,7 +155,7 @@ export class Redactor {
     return this.#address(value) ?? (KEPT.test(key) && WORD.test(value) ? value : this.#place('name', value));
   }
 
-  /** With or without the length of a network. Null for what is no address. */
+  /** With or without a prefix length. Null when it is not an address. */
   #address(text: string): string | null {
     const [, host = '', bits = ''] = /^([^/]+)(\/\d{1,3})?$/.exec(text) ?? [];
     if (isIP(host) === 0) return null;

@@ -1,35 +1,35 @@
 import { visible } from '../../../machines/model/visible.ts';
 import type { Look } from './look.ts';
 
-/** What it comes to, filled in as it goes on. */
+/** The result, filled in step by step. */
 export interface Report {
-  /** Of this form. */
+  /** Format version. */
   readonly probe: 1;
   readonly version: string;
   readonly api: string;
   readonly at: string;
-  /** Null where only a state file was worked off. */
+  /** Null when only a state file was cleaned up. */
   look: Look | null;
-  /** Null where nothing was to be written. */
+  /** Null when no writes were requested. */
   steps: Step[] | null;
-  /** What is otherwise than the operator expects, and why nothing was made although it was asked for. */
+  /** Deviations from what the operator expects, and why requested writes were not made. */
   readonly differences: string[];
-  /** What was made and stands still. */
+  /** Created resources that still exist. */
   left: readonly string[];
-  /** What was not asked for, and so not done. */
+  /** Parts that were not requested, and so not done. */
   skipped: readonly string[];
 }
 
-/** One write, and what came of it. */
+/** One write with its outcome. */
 export interface Step {
   readonly step: string;
   /** Statuses of its writes; empty where there was nothing to write. */
   readonly answered: string;
-  /** What its action said, as it came; none where it is no action. */
+  /** Statuses of its action in order; empty without an action. */
   readonly action: readonly string[];
-  /** From sending it to the answer. */
+  /** From sending it to the response. */
   readonly acceptedMs: number | null;
-  /** From the answer to when a read showed it; null where it failed. */
+  /** From the response until a read showed it; null when it failed. */
   readonly shownMs: number | null;
 }
 
@@ -37,7 +37,7 @@ export interface Step {
 
 const WIDTH = 80;
 
-/** The report as text of no more than 80 columns where no word is longer. */
+/** The report as text of at most 80 columns, unless a word is longer. */
 export function reportText(report: Report): string {
   const { version, api, at, look, steps, differences, left, skipped } = report;
   const list = (texts: readonly string[]): Cells[] => texts.map((text) => ['-', text]);
@@ -100,7 +100,7 @@ const counts = (what: string, values: Readonly<Record<string, number>>): Cells =
     .join(', '),
 ];
 
-/** A duration in the largest unit of which it has two. */
+/** A duration in the largest unit of which it has at least two. */
 function span(ms: number | null): string {
   if (ms === null) return '';
   if (ms < 2000) return `${Math.round(ms)} ms`;
@@ -109,7 +109,7 @@ function span(ms: number | null): string {
 
 type Cells = readonly (string | number | null)[];
 
-/** Columns as wide as their widest cell, the last one wrapped; an empty cell shows as `-`, but for one at the head of a line. None for no rows. */
+/** Columns as wide as their widest cell, the last one wrapped; an empty cell is shown as `-`, except in the first column. Nothing without rows. */
 function section(title: string, rows: readonly Cells[]): readonly string[] {
   const texts = rows.map((row) => row.map((cell, column) => visible(String(cell ?? '')) || (column === 0 ? '' : '-')));
   const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)));
@@ -120,6 +120,6 @@ function section(title: string, rows: readonly Cells[]): readonly string[] {
   return rows.length === 0 ? [] : ['', ...wrapped(title), ...lines.map((line) => line.trimEnd())];
 }
 
-/** The words of a text in lines that leave room for an indent. */
+/** Wraps a text into lines that leave room for an indent. */
 const wrapped = (text: string, indent = 0): readonly string[] =>
   text.match(new RegExp(`\\S.{0,${Math.max(20, WIDTH - indent) - 1}}(?= |$)|\\S+`, 'g')) ?? [''];

@@ -6,31 +6,31 @@ import type { Heard } from '../../http/exchange.ts';
 import { ApiRefusal, createRequestLayer } from '../gaps.ts';
 import { createDigitalOceanProvider, type DigitalOceanOptions } from '../provider.ts';
 
-/** It makes no sense to go on: nobody answers, the token is refused, or a person has interrupted it. */
+/** It cannot continue: nothing responds, the token is refused, or the user interrupted it. */
 export class CannotAsk extends Error {}
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export type Account = Pick<DigitalOceanOptions, 'token' | 'userAgent' | 'url'>;
 
-/** What is asked is bounded by whoever asks: an operator that works with the same token keeps a budget of its own. */
+/** The number of requests is limited by the callers; an operator with the same token has its own budget. */
 const UNLIMITED = { pay: async () => 0, observe: () => undefined, close: async () => undefined };
 const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 export const READ: Call = { purpose: 'verify' };
 export const WRITE: Call = { purpose: 'failover' };
 
-/** One run: the adapter as the operator has it, its request layer for what the adapter does not read, and every answer that both have heard, oldest first. */
+/** One run: the adapter as in the operator, its request layer for other reads, and every response received by both, oldest first. */
 export type Session = ReturnType<typeof openSession>;
 
-/** `isStopping` says whether a person has asked it to stop. */
+/** `isStopping` returns whether the user interrupted it. */
 export function openSession(account: Account, clock: Clock, isStopping: () => boolean) {
   const heard: Heard[] = [];
   const options = { ...account, budget: UNLIMITED, log: SILENT, heard: (each: Heard) => void heard.push(each) };
   return { provider: createDigitalOceanProvider(options), layer: createRequestLayer(options), heard, clock, isStopping };
 }
 
-/** What `run` answers, or is refused with: one of the two is null. @throws CannotAsk where whatever else is asked would be refused, too */
+/** The result or the error of `run`: one of the two is null. @throws CannotAsk when any further request would be refused, too */
 export async function attempt<T>({ isStopping }: Session, run: () => Promise<T>) {
   if (isStopping()) throw new CannotAsk('it was interrupted');
   try {
@@ -47,26 +47,26 @@ export async function attempt<T>({ isStopping }: Session, run: () => Promise<T>)
 export const read = ({ layer }: Session, path: string): Promise<Fields> =>
   layer.verb(`read ${path}`, READ, () => layer.get(path).then(fieldsOf));
 
-/** The same, or what it was refused with. @throws CannotAsk */
+/** The same, or its error. @throws CannotAsk */
 export const ask = (session: Session, path: string) => attempt(session, () => read(session, path));
 
-/** Undefined for what is not there. */
+/** Undefined for what does not exist. */
 export function unlessGone(error: unknown): undefined {
   if (!(error instanceof ProviderError) || error.kind !== 'NotFound') throw error;
 }
 
-/** What may be otherwise a moment later. */
+/** Transient errors. */
 const PASSING: readonly ErrorKind[] = ['InProgress', 'Unavailable', 'RateLimited', 'Conflict'];
 
 export const pause = ({ clock }: Session, ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
 
-/** What `run` answers, once it is not false. @throws ProviderError that does not pass, or the last one when the time is over; CannotAsk once it was interrupted */
+/** The result of `run` once it is not false. @throws ProviderError that is not transient, or the last one at the timeout; CannotAsk when interrupted */
 export async function insist<T>(session: Session, waitMs: number, run: () => Promise<T | false>): Promise<T> {
   const { clock, isStopping } = session;
   const deadline = clock.monotonic() + waitMs;
   for (let pauseMs = 150; ; pauseMs = Math.min(pauseMs * 1.2, 2000)) {
     if (isStopping()) throw new CannotAsk('it was interrupted');
-    // Whatever held this process up, it looks once more when the time is over.
+    // Even if this process was delayed, it tries once more after the timeout.
     const isLast = clock.monotonic() >= deadline;
     let trouble = new ProviderError('Unavailable', `it did not show within ${Math.round(waitMs / 1000)} s`);
     try {

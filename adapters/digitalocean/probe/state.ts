@@ -2,21 +2,21 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type Address, fieldsOf } from '../../../machines/model/types.ts';
 import { parsed } from '../../http/read.ts';
 
-/** What a run has made, or is about to. It bears no secret. */
+/** What a run has created, or is about to. It contains no secret. */
 export interface State {
-  /** Of this form. */
+  /** Format version. */
   readonly probe: 1;
-  /** Where the API is. */
+  /** Origin of the API. */
   readonly api: string;
   readonly droplets: readonly [number, number];
   readonly region: string;
-  /** Made; or asked for at that time by the clock of the API, ms since the epoch, where the known ones were there before. */
+  /** The created address; or while in doubt, when it was requested by the API's clock, ms since the epoch, and the addresses known before. */
   readonly address: { readonly made: Address } | { readonly known: readonly Address[]; readonly askedAt: number } | null;
   readonly record: { readonly zone: string; readonly name: string } | null;
   readonly rule: { readonly firewall: string; readonly port: number } | null;
 }
 
-/** A state in a file, that is ahead of what is done: each write is noted before it is sent. */
+/** A write-ahead state file: each write is recorded before it is sent. */
 export class Book {
   state: State;
   readonly #file: string;
@@ -26,12 +26,12 @@ export class Book {
     this.#file = file;
   }
 
-  /** The address that was made. To be asked for only once the state holds one. */
+  /** The created address. Only valid once the state has one. */
   get made(): Address {
     return (this.state.address as { readonly made: Address }).made;
   }
 
-  /** The file is replaced as a whole, so that whoever ends this process leaves the old or the new one; it goes with the last entry. */
+  /** Replaces the file atomically, so that a killed process leaves the old or the new one; the file is deleted with the last entry. */
   note(change: Partial<Pick<State, 'address' | 'record' | 'rule'>>): void {
     this.state = { ...this.state, ...change };
     const { address, record, rule } = this.state;
@@ -44,7 +44,7 @@ export class Book {
 }
 
 const IP = '"[\\d.]{7,15}"';
-/** A state as JSON. What it names is written to: so it names nothing but what this command makes. */
+/** A state as JSON. Resources it names are written to, so it may only name resources that this command creates. */
 const FORM = new RegExp(
   [
     '^{"probe":1,"api":"[^"]*","droplets":\\[\\d+,\\d+],"region":"[^"]*"',
@@ -54,7 +54,7 @@ const FORM = new RegExp(
   ].join(','),
 );
 
-/** Null for an empty file: nothing had been made yet. @throws Error for a file that is none of these */
+/** Null for an empty file: nothing had been created yet. @throws Error for a file that is not a state file */
 export function readState(file: string): State | null {
   const text = readFileSync(file, 'utf8');
   if (text === '') return null;

@@ -15,7 +15,7 @@ import type { Book, State } from './state.ts';
 
 export type WriteWish = ProbeOptions & Required<Pick<ProbeOptions, 'droplets' | 'zone'>>;
 
-/** Where all can be made, or why it cannot. @throws CannotAsk */
+/** Checks the preconditions of the writes, and returns what they need. @throws CannotAsk */
 export async function groundFor(session: Session, { droplets, zone, firewall }: WriteWish, { addresses }: Look['limits']) {
   const { provider } = session;
   const { limit, present } = addresses;
@@ -38,7 +38,7 @@ export async function groundFor(session: Session, { droplets, zone, firewall }: 
   return { problems, region: [...regions][0] ?? '', known, rule };
 }
 
-/** A rule that a firewall does not have yet. @throws ProviderError for a firewall that is not there, or full */
+/** A rule that a firewall does not have yet. @throws ProviderError for a firewall that does not exist, or is full */
 async function ruleFor({ provider }: Session, name: string) {
   const firewall = await provider.findRoutedIPFirewall(name, READ);
   if (firewall === null) throw new ProviderError('NotFound', `there is no firewall ${name} to add a rule to`);
@@ -49,21 +49,21 @@ async function ruleFor({ provider }: Session, name: string) {
   return { firewall: firewall.id, port };
 }
 
-/** A rule that lets nobody in. */
+/** A rule that admits no real client. */
 const ruleOf = (port: number): Port => ({ port, protocol: 'TCP', sources: [`${NOBODYS.address}/32`] });
 
-/** A run that writes. The report takes each step, and what is otherwise than expected. */
+/** A run that writes. Steps and deviations are added to the report. */
 export interface Run {
   readonly session: Session;
   readonly book: Book;
-  /** How long the effect of each write is waited for. */
+  /** How long to wait for the effect of each write, ms. */
   readonly waitMs: number;
   readonly report: Report;
-  /** Sends again what may be answered otherwise a moment later. */
+  /** Retries transient errors. */
   readonly insists?: true;
 }
 
-/** Does one write and measures it. @throws ProviderError that it failed with, which is told as a difference, too; CannotAsk */
+/** Performs one write and measures it. @throws its ProviderError, which is also reported as a difference; CannotAsk */
 async function done(
   { session, book, waitMs, report, insists }: Run,
   [step, expected]: readonly [step: string, expected: string],
@@ -88,7 +88,7 @@ async function done(
   });
   const action = [...new Set(heard.slice(first).flatMap((each) => actionIn(each).status ?? []))].map(String);
   const statuses = writes().map(({ reply }) => reply.status);
-  // The same one again and again as one.
+  // Collapse repeated statuses.
   const answered = statuses.join(', ').replace(/\b(\d+)(?:, \1)+\b/g, (all, status) => `${status} (${all.split(', ').length} times)`);
   report.steps = [...(report.steps ?? []), { step, answered, action, acceptedMs: writes().at(-1)?.tookMs ?? null, shownMs }];
   for (const status of action)
@@ -100,7 +100,7 @@ async function done(
 
 const actionIn = (heard: Heard | undefined) => fieldsOf(fieldsOf(parsed(heard?.reply.text ?? '')).action);
 
-/** Makes everything, one after the other. What has been made stands in the book. @throws ProviderError of the step that failed; CannotAsk */
+/** Creates everything in sequence. Created resources are recorded in the book. @throws ProviderError of the step that failed; CannotAsk */
 export async function makeAll(run: Run, { droplets, zone }: WriteWish, ground: Awaited<ReturnType<typeof groundFor>>): Promise<void> {
   const { session, book } = run;
   const { provider } = session;
@@ -110,7 +110,7 @@ export async function makeAll(run: Run, { droplets, zone }: WriteWish, ground: A
     try {
       book.note({ address: { made: await provider.createRoutedIP(region, { purpose: 'create' }) } });
     } catch (error) {
-      // Else it may have been made, and is looked for.
+      // Otherwise it may have been created, and is searched for later.
       if (error instanceof ProviderError && !error.unknownOutcome) book.note({ address: null });
       throw error;
     }
@@ -135,16 +135,16 @@ export async function makeAll(run: Run, { droplets, zone }: WriteWish, ground: A
 const unassign = (run: Run) =>
   done(run, ['unassign', '201'], () => run.session.provider.unassignRoutedIP(run.book.made, WRITE), isOn(run, null));
 
-/** The address that was made; undefined for one that is not there. */
+/** The created address; undefined when it does not exist. */
 const found = ({ session, book }: Run) => session.provider.findRoutedIP(book.made, READ).catch(unlessGone);
 
-/** Whether it is on this Droplet or, for null, on none. */
+/** Whether it is assigned to this Droplet or, for null, unassigned. */
 const isOn = (run: Run, node: ProviderID | null) => async (): Promise<boolean> => {
   const address = await found(run);
   return address?.providerID === node && !address.locked;
 };
 
-/** Ids of the record that the book has: of one at most, unless somebody takes the same name. */
+/** Ids of the record in the book: at most one, unless another client uses the same name. */
 async function records({ session, book }: Run): Promise<readonly string[]> {
   const { zone = '', name = '' } = book.state.record ?? {};
   const all = await session.provider.listDNSRecords(zone, READ).catch(unlessGone);
@@ -153,7 +153,7 @@ async function records({ session, book }: Run): Promise<readonly string[]> {
 
 const isNamed = (run: Run, isWanted: boolean) => async () => (await records(run)).length > 0 === isWanted;
 
-/** Whether the firewall shows the rule that the book has, or shows it no more. */
+/** Whether the firewall shows the rule in the book, or no longer shows it. */
 const isOpen =
   ({ session, book }: Run, isWanted: boolean) =>
   async (): Promise<boolean> => {
@@ -162,9 +162,9 @@ const isOpen =
     return shown === null ? !isWanted : !shown.pending && shown.ports.includes(portText(ruleOf(port))) === isWanted;
   };
 
-/** Takes back what stands in the book, whatever fails, and takes it out there, which is not yet noted in the file. Answers what stands still, and why. */
+/** Undoes everything in the book, even if some steps fail, and removes it from the state, not yet from the file. Returns what still exists, and why. */
 export async function takeBack(asked: Run): Promise<readonly string[]> {
-  // Whoever interrupts it wants this done.
+  // A user who interrupts the run wants the cleanup.
   const run: Run = { ...asked, session: { ...asked.session, isStopping: () => false }, insists: true };
   const { provider } = run.session;
   const { rule, record, address } = run.book.state;
@@ -193,7 +193,7 @@ export async function takeBack(asked: Run): Promise<readonly string[]> {
   return left;
 }
 
-/** Deletes the address that the book has. @throws ProviderError where it stands still */
+/** Deletes the address in the book. @throws ProviderError when it still exists */
 async function deleted(run: Run): Promise<void> {
   const { session, book, waitMs } = run;
   if (!book.made) {
@@ -212,25 +212,25 @@ async function deleted(run: Run): Promise<void> {
   const { address, providerID } = seen;
   if (providerID !== null && !book.state.droplets.map(providerIDOf).includes(providerID))
     throw new ProviderError('NodeInUse', `${address} is on ${providerID}, where this command has not put it`);
-  // Whatever comes of it: what may be deleted where it is need not be taken off first.
+  // Ignore failures: the address may be deletable while assigned.
   if (providerID !== null) await unassign(run).catch(() => undefined);
   const isGone = async () => (await found(run)) === undefined;
   await done(run, ['delete the address', '204'], () => session.provider.deleteRoutedIP(address, WRITE), isGone);
 }
 
-// ---------------------------------------------------------------- a creation of which nobody knows whether it took place
+// ---------------------------------------------------------------- a creation in doubt
 
-/** Times of the API are cut to the second, and its clock is known to half a second. */
+/** The API's times are truncated to the second, and its clock is known to half a second. */
 const BLUR_MS = 2000;
-/** A request is given up after 15 s: what began later may be somebody else's as well. */
+/** A request is given up after 15 s: an address reserved later may be another client's. */
 const SOON_MS = 20_000;
 /** A creation that was sent takes effect within this time or never, ms. */
 const LATE_MS = 60_000;
 
 /**
- * What may be the address that was asked for then: none, one that `isSure`, or several. It is the only one that was reserved at that time. One whose time nobody
- * tells, or that was reserved much later, may be it as well as not, and of two of that time any may be somebody else's. Times in ms since the epoch; `reservedAt`
- * by address, null where it is not known.
+ * Candidates for the address requested at `askedAt`: none, one that `isSure`, or several. It is sure if it is the only candidate and was reserved soon after. An
+ * address reserved much later, or at an unknown time, is only possible, and of two candidates either may be another client's. Times in ms since the epoch;
+ * `reservedAt` by address, null when unknown.
  */
 export function findingOf(askedAt: number, reservedAt: ReadonlyMap<Address, number | null>) {
   const isWithin = (at: number, ms: number): boolean => at > askedAt - BLUR_MS && at < askedAt + ms + BLUR_MS;
@@ -239,12 +239,12 @@ export function findingOf(askedAt: number, reservedAt: ReadonlyMap<Address, numb
   return { addresses: possible.map(([address]) => address).sort(), isSure };
 }
 
-/** It is looked for once nothing can come any more: new, of the region, on no Droplet. */
+/** Searches once a late creation is no longer possible: new addresses of the region, on no Droplet. */
 async function findingFor({ session, book, waitMs }: Run) {
   const { heard, clock, provider } = session;
   const { known, askedAt } = { known: [] as readonly Address[], askedAt: 0, ...book.state.address };
   const list = () => insist(session, waitMs, () => provider.listRoutedIPs({ ...READ, family: 4 }));
-  // Its answer tells the time.
+  // Its response shows the API's time.
   await list();
   const restMs = Math.min(askedAt + LATE_MS - apiTime(heard, clock.now()), LATE_MS, waitMs);
   if (restMs > 0) await pause(session, restMs);
@@ -255,7 +255,7 @@ async function findingFor({ session, book, waitMs }: Run) {
   return findingOf(askedAt, reserved);
 }
 
-/** When its first action began, ms since the epoch: that of being reserved. Null where nobody tells. */
+/** When its first action, the reservation, began, ms since the epoch. Null when unknown. */
 async function reservedAt(session: Session, address: Address): Promise<number | null> {
   const { value } = await ask(session, `/reserved_ips/${address}/actions?page=1&per_page=200`);
   const { actions } = fieldsOf(value);

@@ -1,7 +1,7 @@
 import type { CacheFollower } from './object-cache.ts';
 import type { SeenNode, Trimmed } from './trim.ts';
 
-/** Which nodes bear an address in an annotation, from the cache of all nodes. */
+/** Nodes by annotated address, from the cache of all nodes. */
 export class BorneAddresses implements CacheFollower<SeenNode> {
   readonly #nodes = new Map<string, readonly string[]>();
 

@@ -1,9 +1,9 @@
-/** How the caches of one kind of object stand. */
+/** State of the caches of one kind of object. */
 export interface CacheState {
   readonly kind: string;
-  /** All of them hold a complete list, and their watches work. */
+  /** All of the caches hold a complete list, and their watches work. */
   readonly synced: boolean;
-  /** When the server last said something to the one that heard least, ms since the epoch; null while one has heard nothing. */
+  /** When the least recently updated cache last received anything from the server, ms since the epoch; null while one has received nothing. */
   readonly syncedAt: number | null;
 }
 

@@ -2,25 +2,25 @@ import { fieldsOf } from '../../../machines/model/types.ts';
 import type { Intern } from './intern.ts';
 import { keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
 
-/** One endpoint as a slice tells it. */
+/** One endpoint of a slice. */
 export interface SeenEndpoint {
   readonly node: string;
-  /** The name of the Pod; empty for an endpoint that is none. */
+  /** The name of the Pod; empty for an endpoint that is not a Pod. */
   readonly pod: string;
   readonly ready: boolean;
 }
 
-/** Some of the endpoints of a Service; all of them together are in all its slices. */
+/** A subset of the endpoints of a Service; its slices together contain all of them. */
 export interface SeenSlice {
   readonly service: string;
-  /** Those whose node is known. One may be in several slices. */
+  /** Only endpoints whose node is known. An endpoint may be in several slices. */
   readonly endpoints: readonly SeenEndpoint[];
 }
 
 /** Names the Service that a slice belongs to. */
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
-/** How v1beta1 names the node; servers before 1.20 have nothing else, and what they stored is still so when it is read as v1. */
+/** The topology key of the node in v1beta1; servers before 1.20 have nothing else, and objects they stored still have it when read as v1. */
 const HOSTNAME = 'kubernetes.io/hostname';
 
 const podOf = (endpoint: Readonly<Record<string, unknown>>): string => {
@@ -37,14 +37,14 @@ const endpointOf = (value: unknown, ready: (endpoint: Readonly<Record<string, un
 
 const isPlaced = ({ node }: SeenEndpoint): boolean => node !== '';
 
-/** A condition that is not given is unknown, which API conventions have taken for ready. One that terminates is kept ready by
- *  `publishNotReadyAddresses`, but is about to go. */
+/** An absent condition is unknown, which by API convention counts as ready. `publishNotReadyAddresses` keeps a terminating endpoint ready, but it is
+ *  about to disappear. */
 const readyInSlice = (endpoint: Readonly<Record<string, unknown>>): boolean => {
   const { ready, terminating } = fieldsOf(endpoint.conditions);
   return ready !== false && terminating !== true;
 };
 
-/** An EndpointSlice, of v1 or of v1beta1. Null for one that belongs to no Service. */
+/** An EndpointSlice, v1 or v1beta1. Null for one that belongs to no Service. */
 export const trimSlice = (object: unknown, shared: Intern): Trimmed<SeenSlice> | null => {
   const meta = metaOf(object);
   const service = text(meta?.labels[SERVICE_LABEL]);
@@ -53,7 +53,7 @@ export const trimSlice = (object: unknown, shared: Intern): Trimmed<SeenSlice> |
   return { key: keyOf(meta.namespace, meta.name), uid: meta.uid, value: { service, endpoints: endpoints.filter(isPlaced) } };
 };
 
-/** Endpoints, which bear the name of their Service, as one slice. */
+/** Endpoints, which have the name of their Service, as one slice. */
 export const trimEndpoints = (object: unknown, shared: Intern): Trimmed<SeenSlice> | null => {
   const meta = metaOf(object);
   if (meta === null) return null;

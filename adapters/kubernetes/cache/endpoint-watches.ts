@@ -7,7 +7,7 @@ import { ObjectCache } from './object-cache.ts';
 import type { Subject, Surroundings } from './reflector.ts';
 import { keyOf, type Trimmed } from './trim.ts';
 
-/** One way to learn the endpoints of Services. */
+/** One API that provides the endpoints of Services. */
 interface EndpointApi {
   readonly kind: string;
   readonly apiVersion: string;
@@ -30,10 +30,10 @@ const NEWEST = slicesOf('v1');
 /** Before 1.21. */
 const BETA = slicesOf('v1beta1');
 
-/** Before 1.17. Newer servers have them too, but cut off after a thousand endpoints. */
+/** Before 1.17. Newer servers have them too, but truncated at a thousand endpoints. */
 const ENDPOINTS: EndpointApi = { kind: 'Endpoints', apiVersion: 'v1', plural: 'endpoints', trim: trimEndpoints };
 
-/** The best that the server has. @throws ServerUnreachable | ApiError */
+/** The newest API that the server has. @throws ServerUnreachable | ApiError */
 const bestOf = async (connection: Connection): Promise<EndpointApi> => {
   try {
     const { versions } = (await connection.send({ method: 'GET', path: `/apis/${GROUP}` })) as { readonly versions?: unknown };
@@ -47,8 +47,8 @@ const bestOf = async (connection: Connection): Promise<EndpointApi> => {
 
 const pathOf = ({ apiVersion, plural }: EndpointApi): string => `/${apiVersion === 'v1' ? 'api' : 'apis'}/${apiVersion}/${plural}`;
 
-/** The endpoints of all Services, by namespace and name of their Service: EndpointSlices of the newest version that the server has, or else Endpoints. What it has
- *  is asked when one of them turns out not to be served and, while it is not the newest, whenever the watch is interrupted, as it is when the server is replaced. */
+/** The endpoints of all Services, by namespace and name of their Service: EndpointSlices of the newest version that the server has, or else Endpoints. Discovery is
+ *  repeated when the API in use is not served and, while it is not the newest, whenever the watch is interrupted, as by a server upgrade. */
 export class EndpointWatches {
   readonly slices: ObjectCache<SeenSlice>;
   readonly #world: Surroundings;
@@ -65,7 +65,7 @@ export class EndpointWatches {
     this.slices = new ObjectCache({ kind: () => this.#api.kind, subject, nameOf, troubled: (error) => this.#troubled(error) }, world);
   }
 
-  /** Looks whether the server has come to serve something newer. */
+  /** Checks whether the server now serves a newer API. */
   review(): void {
     if (this.#api !== NEWEST && this.slices.reflector !== null) this.#ask();
   }
@@ -87,7 +87,7 @@ export class EndpointWatches {
         this.slices.renew();
       })
       .catch((error: unknown) => {
-        // What is not served is looked for again by its watch, and each time that fails it is asked again.
+        // The watch of an API that is not served retries, and each failure repeats the discovery.
         log.debug('not known which endpoints are served', { error: messageOf(error) });
       })
       .finally(() => {

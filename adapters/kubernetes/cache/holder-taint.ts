@@ -3,6 +3,6 @@ import { HOLDER_TAINT, type Taint } from '../../../machines/model/types.ts';
 
 const EFFECTS: readonly HolderEffect[] = ['PreferNoSchedule', 'NoSchedule'];
 
-/** The effect of a taint of our own; null for one of anybody else's. Ours bears no value, and never evicts: one of the same key that does is not ours. */
+/** The effect of the operator's own taint; null for any other taint. Ours has no value and never evicts: a taint with the same key that does is not ours. */
 export const holderEffectOf = ({ key, value = '', effect }: Taint): HolderEffect | null =>
   key === HOLDER_TAINT && value === '' ? (EFFECTS.find((each) => each === effect) ?? null) : null;

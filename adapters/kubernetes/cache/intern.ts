@@ -1,20 +1,20 @@
-/** Above this many distinct values a table starts anew, so that what comes and goes does not pile up. */
+/** A table with more distinct values than this is cleared, so that short-lived values do not accumulate. */
 const MOST = 20_000;
 
-/** And above so many characters of them: a server takes a megabyte of labels on one Pod, and whoever may create Pods may do so again and again. */
+/** Likewise above this many characters in total: the API server accepts a megabyte of labels on one Pod, and a user may create many such Pods. */
 const MOST_CHARACTERS = 4 * 2 ** 20;
 
-/** What is longer is hardly borne by two, characters. */
+/** Longer values are unlikely to be shared and are not kept, characters. */
 const LONGEST = 4_096;
 
-/** Keeps one copy of equal values: thousands of objects bear the same labels and node names. */
+/** Keeps one copy of equal values: thousands of objects have the same labels and node names. */
 export interface Intern {
   text(value: string): string;
-  /** The labels as one object for all that bear the same. */
+  /** The labels as one object, shared by all objects with equal labels. */
   labels(labels: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>;
-  /** The labels as an object of their own, for what bears labels like nothing else. */
+  /** The labels as a separate object, for objects whose labels are unique. */
   values(labels: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>;
-  /** `value`, or an equal one that was given before: not to be changed any more. */
+  /** `value`, or an equal earlier one: must not be mutated. */
   list<T>(value: readonly T[]): readonly T[];
 }
 
@@ -43,7 +43,7 @@ class Table<T> {
   readonly #known = new Map<string, T>();
   #characters = 0;
 
-  /** The value of the key: the one that was made for it before, as long as that is known. */
+  /** The value of the key: the one made for it earlier, if still known. */
   one(key: string, make: () => T): T {
     const known = this.#known.get(key);
     if (known !== undefined) return known;

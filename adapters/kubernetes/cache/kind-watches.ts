@@ -9,21 +9,21 @@ import { keyOf, type SeenObject, trimObject } from './trim.ts';
 export interface KindListener {
   set(object: PoolObject): void;
   gone(object: PoolObject): void;
-  /** What is known of some kind, or keeps it from being known, is another thing than before. */
+  /** The sync state or the error of some kind changed. */
   changed(): void;
 }
 
 interface Watched {
   readonly kind: Kind;
   readonly reflector: Reflector<SeenObject>;
-  /** What the server last refused; an outage since does not unsay it. Null when it serves the kind, or has said nothing yet. */
+  /** The server's last refusal; a later outage does not clear it. Null when it serves the kind, or has not responded yet. */
   refused: Error | null;
 }
 
-/** The address that a RoutedIP has got stands in its status alone, and nobody else may have it from then on. */
+/** The address bound to a RoutedIP is stored only in its status, and is reserved from then on. */
 const boundIn = ({ status }: PoolObject): unknown => (status as { readonly routedIP?: unknown } | null | undefined)?.routedIP;
 
-/** Status is the operator's own writing: a change of it alone is no news, but for that. */
+/** The operator writes the status itself: a change of the status alone is ignored, except for the bound address. */
 const same = ({ object: before }: SeenObject, { object: after }: SeenObject): boolean =>
   before.generation === after.generation &&
   before.deleting === after.deleting &&
@@ -36,8 +36,8 @@ const isAbsent = ({ refused }: Watched): boolean => isNotFound(refused);
 const isPolicy = ({ kind }: Watched): boolean => kind.role === 'policy';
 const needsPolicies = ({ kind }: Watched): boolean => kind.role === 'serves';
 
-/** The objects of some kinds. Each kind is watched from when its CRD is served, whatever becomes of the other ones; but those that go by policies not before
- *  all policies are known: one whose class was not told yet would be taken for one without. */
+/** The objects of several kinds. Each kind is watched as soon as its CRD is served, independently of the others; but kinds that depend on policies only once
+ *  all policies are known: otherwise an object whose class was not yet observed would seem to have none. */
 export class KindWatches {
   readonly #watched: readonly Watched[];
   #waiting: readonly Watched[] = [];
@@ -74,12 +74,12 @@ export class KindWatches {
     for (const { reflector } of this.#watched) reflector.stop();
   }
 
-  /** Whether the server knows other kinds that the operator does something for: then none of these need be there. */
+  /** Whether the server serves other kinds that the operator works for: then none of these need to be served. */
   othersServed(served: boolean): void {
     this.#othersServed = served;
   }
 
-  /** As last seen; null for one that is not there, or is another object of that name. */
+  /** As last seen; null when it does not exist, or the name belongs to an object with another uid. */
   get({ kind, namespace, name, uid }: ObjectRef): SeenObject | null {
     const seen = this.#find(kind)?.reflector.get(keyOf(namespace, name)) ?? null;
     return seen?.object.ref.uid === uid ? seen : null;
@@ -95,7 +95,7 @@ export class KindWatches {
     return this.#watched.filter(isPolicy).flatMap(({ reflector }) => reflector.values().map(({ object }) => object));
   }
 
-  /** Whether all is known that will be: a kind is complete or not served, or one that can be done without may not be listed. */
+  /** Whether everything is known that will be: each kind is complete, not served, or non-essential and forbidden to list. */
   get settled(): boolean {
     const barred = this.#watched.filter(isBarred);
     const waitsInVain = (one: Watched): boolean => this.#waiting.includes(one) && barred.some(isPolicy);
@@ -104,19 +104,19 @@ export class KindWatches {
     return isAnyKnown && this.#watched.every(done);
   }
 
-  /** False when the server knows no kind of object that the operator could do something for; null while that cannot be told. */
+  /** False when the server serves no kind that the operator works for; null while that is unknown. */
   get served(): boolean | null {
     if (this.#watched.length === 0) return null;
     if (this.#owners.some((one) => isKnown(one) && one.reflector.trouble === null)) return true;
     return this.#owners.every(isAbsent) ? this.#othersServed : null;
   }
 
-  /** The caches of the kinds that are served, as far as can be told. */
+  /** The caches of the kinds that are served, as far as known. */
   reflectors(): readonly { readonly kind: string; readonly reflector: Reflector<SeenObject> }[] {
     return this.#begun.filter((one) => !isAbsent(one)).map(({ kind, reflector }) => ({ kind: kind.kind, reflector }));
   }
 
-  /** What keeps kinds from being known; null for a list that is not complete yet. A kind that is not served is missed only when there is no other. */
+  /** Errors of the kinds that are not known yet; null for an incomplete list. A kind that is not served counts only when no other is served. */
   missing(): readonly (Error | null)[] {
     const unknown = this.#begun.filter((one) => !isKnown(one));
     const missed = this.#watched.every(isAbsent) && !this.#othersServed ? unknown : unknown.filter((one) => !isAbsent(one));
@@ -127,7 +127,7 @@ export class KindWatches {
     return this.#watched.filter((one) => !isPolicy(one));
   }
 
-  /** Those that wait for another kind are not missed themselves. */
+  /** Without kinds that wait for another kind: those are not missing themselves. */
   get #begun(): readonly Watched[] {
     return this.#watched.filter((one) => !this.#waiting.includes(one));
   }
@@ -144,5 +144,5 @@ export class KindWatches {
   }
 }
 
-/** An operator that was updated before its permissions goes on with what it may do, and says what it may not. */
+/** An operator that was upgraded before its RBAC rules keeps doing what it is allowed to, and reports what is forbidden. */
 const isBarred = ({ kind, refused }: Watched): boolean => !kind.essential && isForbidden(refused);

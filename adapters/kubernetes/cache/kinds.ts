@@ -8,14 +8,14 @@ import * as routedIPIssuers from '../../../crds/generated/routedipissuer.ts';
 import * as virtualIPs from '../../../crds/generated/virtualip.ts';
 import type { WatchQuery } from './pages.ts';
 
-/** What objects of a kind ask of the cluster: the nodes (and pods) that selectors of theirs let through, or what becomes of a Service. Policies ask for
- *  nothing: others go by them. Neither do addresses and their groups, which have a source of their own. */
+/** What objects of a kind need from the cluster: the nodes (and pods) that their selectors match, or the state of a Service. Policies need nothing:
+ *  other kinds depend on them. Neither do addresses and their groups, which have a source of their own. */
 export type Role = 'selects' | 'serves' | 'policy' | 'addresses';
 
-/** A part of the operator that can be left out: then its kinds are neither watched nor needed. */
+/** A part of the operator that can be disabled: then its kinds are neither watched nor required. */
 export type Controller = 'flipop' | 'routedip' | 'vip';
 
-/** A kind of object that the operator watches, and writes about. */
+/** A kind of object that the operator watches and writes. */
 export interface Kind {
   readonly kind: string;
   readonly apiVersion: string;
@@ -26,11 +26,11 @@ export interface Kind {
   readonly role: Role;
   /** It reads the addresses of its nodes. */
   readonly readsAddresses: boolean;
-  /** Nothing begins while objects of this kind may not be listed: what is remembered of them would be taken for deleted, and given up. */
+  /** The operator does not start while listing this kind is forbidden: remembered objects would count as deleted, and be given up. */
   readonly essential: boolean;
 }
 
-/** What the generated types of a CRD say of it. */
+/** Constants from the generated types of a CRD. */
 interface Definition {
   readonly KIND: string;
   readonly API_VERSION: string;
@@ -49,7 +49,7 @@ const kind = (controller: Controller, { KIND, API_VERSION, PLURAL }: Definition,
   ...more,
 });
 
-/** FloatingIPPools and NodeDNSRecordSets select nodes alike, but only the latter read the addresses of their nodes. */
+/** FloatingIPPools and NodeDNSRecordSets both select nodes, but only the latter read the addresses of their nodes. */
 const KINDS: readonly Kind[] = [
   kind('flipop', floatingIPPools, 'selects', { essential: true }),
   kind('flipop', nodeDNSRecordSets, 'selects', { readsAddresses: true }),
@@ -61,11 +61,11 @@ const KINDS: readonly Kind[] = [
   kind('vip', virtualIPs, 'addresses'),
 ];
 
-/** The kinds of these controllers, but those that have a source of their own. */
+/** The kinds of these controllers, except those that have a source of their own. */
 export const kindsOf = (controllers: readonly Controller[]): readonly Kind[] =>
   KINDS.filter(({ controller, role }) => controllers.includes(controller) && role !== 'addresses');
 
-/** What these controllers do something for, in the plural: `FloatingIPPools`. */
+/** The kinds these controllers work for, in the plural: `FloatingIPPools`. */
 export const ownersOf = (controllers: readonly Controller[]): readonly string[] =>
   kindsOf(controllers)
     .filter(({ role }) => role !== 'policy')
@@ -78,10 +78,10 @@ export const kindOf = (name: string): Kind => {
   return found;
 };
 
-/** Kinds of Kubernetes itself that Events are about. */
+/** Core Kubernetes kinds that Events refer to. */
 const CORE: readonly string[] = ['Node', 'Service'];
 
-/** The group and version of a kind, as an Event names what it is about. */
+/** The apiVersion of a kind, for the `regarding` object of an Event. */
 export const apiVersionOf = (name: string): string => (CORE.includes(name) ? 'v1' : kindOf(name).apiVersion);
 
 /** The path of one object. */

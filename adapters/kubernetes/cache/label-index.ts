@@ -1,10 +1,10 @@
 import type { Labels, Requirement } from '../../../machines/model/selector.ts';
 
-/** Files selections under a label that everything they select bears: a change of one object concerns few of thousands. */
+/** Indexes selections by a label that all selected objects must have: a change of one object affects few of thousands of selections. */
 export class LabelIndex<S> {
   /** By key and value of the label. */
   readonly #byLabel = new Map<string, Map<string, Set<S>>>();
-  /** Those that name none. */
+  /** Selections that require no such label. */
   readonly #others = new Set<S>();
 
   add(requirements: readonly Requirement[], selection: S): void {
@@ -19,7 +19,7 @@ export class LabelIndex<S> {
     if (byValue?.size === 0) this.#byLabel.delete(key);
   }
 
-  /** All that may select something with these labels. */
+  /** All selections that may match an object with these labels. */
   candidates(labels: Labels): readonly S[] {
     const labelled = Object.entries(labels).flatMap(([key, value]) => [...(this.#byLabel.get(key)?.get(value) ?? [])]);
     return [...this.#others, ...labelled];
@@ -38,6 +38,6 @@ export class LabelIndex<S> {
   }
 }
 
-/** A label that everything under them bears; null when they name none. */
+/** A label that every matching object has; null when the requirements name none. */
 export const labelOf = (requirements: readonly Requirement[]): Requirement | null =>
   requirements.find(({ operator }) => operator === 'in') ?? null;

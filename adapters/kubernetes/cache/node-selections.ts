@@ -6,14 +6,14 @@ import type { CacheFollower } from './object-cache.ts';
 import type { SeenNode } from './trim.ts';
 
 export interface NodeUser {
-  /** Whether the addresses of nodes are read. The operator's own annotations are among them: they would come back to every pool. */
+  /** Whether the user reads node addresses. They include the operator's own annotations, whose changes would otherwise notify every pool. */
   readonly readsAddresses: boolean;
   changed(): void;
 }
 
 /** The nodes under one label selector, for one user. */
 export interface SelectedNodes {
-  /** Sorted by name. The same array until something of them changes. */
+  /** Sorted by name. The same array until one of them changes. */
   nodes(): readonly ObservedNode[];
   release(): void;
 }
@@ -21,9 +21,9 @@ export interface SelectedNodes {
 interface Selection {
   readonly requirements: readonly Requirement[];
   readonly users: Set<NodeUser>;
-  /** Null when they are to be looked up anew. */
+  /** Null when they must be looked up again. */
   nodes: readonly ObservedNode[] | null;
-  /** By name what became of some of them since: null for one that is not selected any more. */
+  /** Changes since then by node name: null for a node that is no longer selected. */
   changes: Map<string, ObservedNode | null> | null;
 }
 
@@ -31,19 +31,19 @@ function lookUpAnew(selection: Selection): void {
   Object.assign(selection, { nodes: null, changes: null });
 }
 
-/** What of a node is read under a selector: of its labels those that the selector names. */
+/** The parts of a node that the user reads: of its labels, only those named by the selector. */
 const readOf = (node: ObservedNode, { requirements }: Selection, { readsAddresses }: NodeUser): unknown => {
   const { labels, externalIPs, internalIPs, reservedIPs, ...others } = node;
   const addresses = readsAddresses ? [externalIPs, internalIPs, reservedIPs] : [];
   return [others, addresses, requirements.map(({ key }) => labels[key])];
 };
 
-/** Answers label selectors on nodes from the cache of all of them. */
+/** Evaluates label selectors on the cache of all nodes. */
 export class NodeSelections implements CacheFollower<SeenNode> {
   readonly #all: () => readonly SeenNode[];
   readonly #selections = new Map<string, Selection>();
   readonly #index = new LabelIndex<Selection>();
-  /** By key and value of a label the nodes that bear it, of the keys that were asked for since a node changed last. */
+  /** Nodes by label key and value, for the keys requested since the last node change. */
   readonly #labelled = new Map<string, ReadonlyMap<string, readonly ObservedNode[]>>();
 
   constructor(all: () => readonly SeenNode[]) {
@@ -75,7 +75,7 @@ export class NodeSelections implements CacheFollower<SeenNode> {
     for (const selection of new Set(labels.flatMap((each) => this.#index.candidates(each)))) {
       const [was, is] = [before, after].map((seen) => (seen && selects(selection.requirements, seen.node.labels) ? seen.node : null));
       if (!was && !is) continue;
-      // A failover waits for this: of ten thousand nodes a few are selected.
+      // A failover waits for this, so patch instead of looking up again: of ten thousand nodes a few are selected.
       if (was) selection.changes = (selection.changes ?? new Map()).set(name, is ?? null);
       else lookUpAnew(selection);
       for (const user of selection.users) {
@@ -101,7 +101,7 @@ export class NodeSelections implements CacheFollower<SeenNode> {
     return selection.nodes;
   }
 
-  /** All nodes that may meet the requirements, in their order. */
+  /** All nodes that may match the requirements, in cache order. */
   #candidates(requirements: readonly Requirement[]): readonly ObservedNode[] {
     const label = labelOf(requirements);
     const [value, ...others] = label?.values ?? [];

@@ -1,56 +1,56 @@
 import { Reflector, type Subject, type Surroundings } from './reflector.ts';
 import type { Trimmed } from './trim.ts';
 
-/** Told by a cache. */
+/** Receives notifications from a cache. */
 export interface CacheUser {
-  /** Something is another thing than before that concerns this user, or all is known from now on. */
+  /** Something that concerns this user changed, or the cache has synced. */
   changed(): void;
-  /** The watch, or the one that is to take its place, fails or (null) works again; the cache stays as it was. */
+  /** The watch, or its successor, fails or (null) works again; the cache is unchanged. */
   troubled(error: Error | null): void;
 }
 
 /** Keeps up with all objects of a cache. */
 export interface CacheFollower<T> {
-  /** All is known, for the first time or anew. */
+  /** The cache has synced, for the first time or again. */
   synced(entries: readonly Trimmed<T>[]): void;
-  /** `before` null for what is new, `after` null for what is gone. Never called before `synced`. */
+  /** `before` is null for a new object, `after` for a deleted one. Never called before `synced`. */
   changed(key: string, before: T | null, after: T | null): void;
 }
 
 /** One user's part in a cache. */
 export interface Use<T> {
   readonly synced: boolean;
-  /** What the last try failed with; null while it works. */
+  /** Error of the last try; null while it works. */
   trouble(): Error | null;
   /** The objects under a name; none while not all are known. */
   get(name: string): readonly T[];
-  /** The names under which whatever comes, changes or goes concerns this user from now on. */
+  /** From now on the user is notified when an object under one of these names is added, changed or deleted. */
   concern(names: Iterable<string>): void;
   /** The watch ends with its last user. */
   release(): void;
 }
 
 export interface CacheOptions<T> {
-  /** What it is a cache of by now. */
+  /** The kind of object it currently caches. */
   kind(): string;
-  /** Asked anew for each watch. */
+  /** Called for each new watch. */
   subject(): Subject<T>;
-  /** Under which name an object is looked for; its key unless given. */
+  /** The name under which an object is looked up; defaults to its key. */
   nameOf?(key: string, value: T): string;
   readonly followers?: readonly CacheFollower<T>[];
   troubled?(error: Error | null): void;
 }
 
-/** All objects of one kind through one watch, however many users it has and whatever they look for. It is there while somebody uses it. */
+/** All objects of one kind through one watch, shared by all users. The watch exists only while there are users. */
 export class ObjectCache<T> {
   readonly #world: Surroundings;
   readonly #options: CacheOptions<T>;
   readonly #users = new Set<CacheUser>();
   readonly #concerned = new Map<string, Set<CacheUser>>();
-  /** By name, where that is not the key. */
+  /** Objects by name, where the name is not the key. */
   readonly #named = new Map<string, Map<string, T>>();
   #reflector: Reflector<T> | null = null;
-  /** Takes the place of the other one as soon as it knows all objects: nobody misses anything meanwhile. */
+  /** Replaces the current reflector once it has synced, so that no user misses a change. */
   #successor: Reflector<T> | null = null;
 
   constructor(options: CacheOptions<T>, world: Surroundings) {
@@ -62,7 +62,7 @@ export class ObjectCache<T> {
     return this.#options.kind();
   }
 
-  /** Null while nobody uses it. */
+  /** Null while it has no users. */
   get reflector(): Reflector<T> | null {
     return this.#reflector;
   }
@@ -85,7 +85,7 @@ export class ObjectCache<T> {
     return value === null ? [] : [value];
   }
 
-  /** From now on these names concern the user, and no others. */
+  /** From now on exactly these names concern the user. */
   concern(user: CacheUser, former: readonly string[], names: readonly string[]): void {
     for (const name of former) this.#forget(name, user);
     for (const name of names) this.#concerned.set(name, (this.#concerned.get(name) ?? new Set()).add(user));
@@ -95,12 +95,12 @@ export class ObjectCache<T> {
     if (this.#users.delete(user) && this.#users.size === 0) this.#close();
   }
 
-  /** Asks anew for everything, by what has become the subject by now. */
+  /** Relists everything, for the current subject. */
   renew(): void {
     if (this.#reflector === null) return;
     this.#successor?.stop();
     this.#successor = this.#open();
-    // Nobody has seen anything of the former one yet.
+    // No user has seen any data of the former reflector yet.
     if (!this.#reflector.synced) this.#succeed();
   }
 
@@ -110,7 +110,7 @@ export class ObjectCache<T> {
   }
 
   #open(): Reflector<T> {
-    // A first list is told as a whole, once it is complete.
+    // The first list is reported as a whole by `synced`.
     const isNews = (): boolean => reflector === this.#reflector && reflector.synced;
     const reflector = new Reflector<T>(this.#world, this.#options.subject(), {
       set: (value, before, key) => {
@@ -175,7 +175,7 @@ export class ObjectCache<T> {
   }
 }
 
-/** There are thousands: one object each. */
+/** A class, because there are thousands of uses: one object each. */
 class UseOf<T> implements Use<T> {
   readonly #cache: ObjectCache<T>;
   readonly #user: CacheUser;

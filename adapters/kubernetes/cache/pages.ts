@@ -6,16 +6,16 @@ import { type Trimmed, text } from './trim.ts';
 /** A page is trimmed as it arrives, so this bounds only how long one request takes. */
 const PAGE_LIMIT = 250;
 
-/** A list of a million objects has not ended, it goes round. */
+/** A list of a million objects is not a real list: its pages loop. */
 const MOST_PAGES = 4_000;
 const MOST_ENTRIES = MOST_PAGES * PAGE_LIMIT;
 
-/** A server that knows of no pages gives all objects at once. What is much more than a cluster has does not end, and would fill the memory until its time is over. */
+/** A server without pagination returns all objects at once. A response far larger than any cluster never ends, and would fill the memory until the timeout. */
 const MOST_AT_ONCE = 200_000;
 
 export interface Listed<T> {
   readonly entries: readonly Trimmed<T>[];
-  /** What a watch goes on from. */
+  /** Where a watch continues. */
   readonly resourceVersion: string;
 }
 
@@ -25,18 +25,18 @@ interface Page {
   readonly next: string;
 }
 
-/** @throws ServerUnreachable for anything else: a proxy's idea of an answer must not count as an empty list */
+/** @throws ServerUnreachable for anything else: a proxy's response must not count as an empty list */
 const pageOf = (answer: unknown, path: string): Page => {
   const list = fieldsOf(answer);
   const metadata = fieldsOf(list.metadata);
   const resourceVersion = text(metadata.resourceVersion);
-  // The items themselves were handed over. Go writes an empty list as null in places.
+  // The items themselves were streamed to the caller. Go sometimes encodes an empty list as null.
   const isEmptied = list.items === null || (Array.isArray(list.items) && list.items.length === 0);
   if (resourceVersion === '' || !isEmptied || !isListOf(path, list)) throw unreadable({ verb: 'list', path }, 'the answer is no list');
   return { resourceVersion, next: text(metadata.continue) };
 };
 
-/** All objects of a query at one moment, each trimmed as soon as it is read. Complete, or an error: nothing is told of a part.
+/** A consistent list of all objects of a query, each trimmed as soon as it is read. Complete or an error, never partial.
  *  @throws ServerUnreachable | ApiError (`Gone` when the list took too long to be continued) */
 export const listAll = async <T>(
   connection: Connection,
@@ -50,7 +50,7 @@ export const listAll = async <T>(
   for (let page = 1; page <= MOST_PAGES; page += 1) {
     const most = Math.min(entries.length + MOST_AT_ONCE, MOST_ENTRIES);
     const answer = await connection.list({ path, query }, (item) => {
-      // What is none of them may be anything; left out, it would count as gone.
+      // An unexpected item must not be skipped: the object would count as deleted.
       if (!isOf(path, item)) throw unreadable({ verb: 'list', path }, 'one of its items is no such object');
       const entry = trim(item);
       if (entry !== null) entries.push(entry);
@@ -63,9 +63,9 @@ export const listAll = async <T>(
   throw unending();
 };
 
-/** What one watch is about. Two equal queries share one watch. */
+/** The query of one watch. Equal queries share one watch. */
 export interface WatchQuery {
-  /** Path of the collection, with the namespace in it. */
+  /** Path of the collection, including the namespace. */
   readonly path: string;
   readonly labelSelector: string;
   /** E.g. `metadata.name=web`; absent for all. */

@@ -6,7 +6,7 @@ import type { SeenPod } from './trim-pod.ts';
 
 /** The nodes on which Pods under one selector serve, for one user. */
 export interface ServingNodes {
-  /** Sorted. The same array until another one is among them, or one is not any more. */
+  /** Sorted. The same array until a node is added or removed. */
   names(): readonly string[];
   release(): void;
 }
@@ -17,7 +17,7 @@ export interface PodQuery {
   readonly requirements: readonly Requirement[];
 }
 
-/** How many Pods under one selector serve on each node: what a change of a Pod costs does not depend on how many there are. */
+/** Number of serving Pods per node under one selector: the cost of a Pod change does not depend on the number of Pods. */
 class Selection {
   readonly users = new Set<(nodes: readonly string[]) => void>();
   readonly #query: PodQuery;
@@ -43,7 +43,7 @@ class Selection {
     this.#names = null;
   }
 
-  /** Whether other nodes serve now than before. */
+  /** Whether the set of serving nodes changed. */
   add(node: string): boolean {
     const count = this.#counts.get(node) ?? 0;
     this.#counts.set(node, count + 1);
@@ -62,7 +62,7 @@ class Selection {
   }
 }
 
-/** Answers from the cache of all Pods on which nodes those serve that a selector lets through. */
+/** Determines, from the cache of all Pods, the nodes on which the Pods matching a selector serve. */
 export class PodSelections implements CacheFollower<SeenPod> {
   readonly #all: () => readonly Trimmed<SeenPod>[];
   readonly #selections = new Map<string, Selection>();
@@ -72,11 +72,11 @@ export class PodSelections implements CacheFollower<SeenPod> {
     this.#all = all;
   }
 
-  /** `changed` is told on which nodes the Pod was or is. */
+  /** `changed` receives the nodes the Pod was or is on. */
   use(query: PodQuery, changed: (nodes: readonly string[]) => void): ServingNodes {
     const name = JSON.stringify([query.namespace, query.requirements]);
     const selection = this.#selections.get(name) ?? this.#begin(name, query);
-    // One user may be there twice, as when it takes the place of what it had.
+    // Wrapped, since the same callback may be registered twice, e.g. while a use is being replaced.
     const user = (nodes: readonly string[]): void => changed(nodes);
     selection.users.add(user);
     return {
@@ -96,7 +96,7 @@ export class PodSelections implements CacheFollower<SeenPod> {
 
   changed(key: string, before: SeenPod | null, after: SeenPod | null): void {
     if (before && after && serveAlike(before, after)) return;
-    // In this order a node on which it goes on serving counts no less meanwhile.
+    // Added first: the count of a node on which the Pod keeps serving must not drop in between.
     const news = new Set([...this.#added(key, after), ...this.#removed(key, before)]);
     const nodes = [before, after].flatMap((pod) => (pod ? [pod.nodeName] : []));
     for (const { users } of news) for (const changed of users) changed(nodes);

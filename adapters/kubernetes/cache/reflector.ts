@@ -10,16 +10,16 @@ import { Mirror, type MirrorListener } from './store.ts';
 import { revisionOf, type Trimmed, text } from './trim.ts';
 
 export interface ReflectorTimings {
-  /** How long a watch is asked to last, seconds; up to a fifth less by chance, so that many do not end together. */
+  /** Requested duration of a watch, seconds; minus up to 20 % jitter, so that watches do not all end together. */
   readonly watchSeconds: number;
-  /** The server begins to answer a watch within this, ms. */
+  /** The server must begin to respond to a watch within this, ms. */
   readonly connectMs: number;
-  /** A watch counts as dead when nothing came for its duration and this, ms. */
+  /** A watch counts as dead when nothing was received for its duration plus this, ms. */
   readonly quietMarginMs: number;
-  /** The same once the server was seen to send bookmarks, which it does every minute: sooner. */
+  /** The shorter limit once the server has sent bookmarks, which it does every minute, ms. */
   readonly quietWithBookmarksMs: number;
   readonly backoff: BackoffTable;
-  /** When to ask again for a resource that is not served, ms. */
+  /** Retry interval for a resource that is not served, ms. */
   readonly absentMs: number;
 }
 
@@ -32,7 +32,7 @@ export const TIMINGS: ReflectorTimings = {
   absentMs: 3_000,
 };
 
-/** What a reflector needs of the world. */
+/** Dependencies of a reflector. */
 export interface Surroundings extends Means {
   readonly timings: ReflectorTimings;
 }
@@ -41,35 +41,35 @@ export interface Surroundings extends Means {
 export interface Subject<T> {
   readonly query: WatchQuery;
   trim(object: unknown): Trimmed<T> | null;
-  /** Whether a change from one to the other is not worth telling. */
+  /** Whether listeners need not be notified of a change from one to the other. */
   same(before: T, after: T): boolean;
 }
 
 export interface ReflectorListener<T> extends MirrorListener<T> {
-  /** The first complete list is in the cache, and told. */
+  /** The first complete list is in the cache, and was reported to the listener. */
   synced(): void;
-  /** A try failed, or (null) it works again. The cache stays as it was. */
+  /** A try failed, or (null) it works again. The cache is unchanged. */
   troubled(error: Error | null): void;
 }
 
-/** A watch that lived this long worked, ms: the next failure is a new one. */
+/** A watch that lived this long counts as working, ms: it resets the back-off. */
 const WORKED_MS = 1_000;
 
-/** After so many failures in a row the revision itself is doubted (a server restored from a backup knows it no more) and a list is made. */
+/** After this many consecutive failures the resourceVersion itself is suspect (a server restored from a backup no longer knows it), so it relists. */
 const DOUBTED_AFTER = 5;
 
 const CHANGES: ReadonlySet<string> = new Set(['ADDED', 'MODIFIED', 'DELETED']);
 
-/** Keeps a cache equal to what the API server has under one query: a complete list, then a watch from there; after an expired watch a
- *  new list, compared with the cache by uid, so that what vanished or was made anew meanwhile is told, thousands of objects in several turns of the event loop. A list that fails or comes in part
- *  changes nothing. An empty one is asked for twice. Goes on until stopped, whatever happens. */
+/** Keeps a cache in sync with the API server for one query: a complete list, then a watch from there. After an expired watch it relists and compares
+ *  with the cache by uid, so that objects deleted or recreated meanwhile are reported; large lists take several turns of the event loop. A failed or
+ *  partial list changes nothing; an empty one is requested twice. Runs until stopped, whatever happens. */
 export class Reflector<T> {
   readonly #world: Surroundings;
   readonly #subject: Subject<T>;
   readonly #listener: ReflectorListener<T>;
   readonly #mirror: Mirror<T>;
   readonly #backoff: Backoff;
-  /** Where the watch goes on; null when a list is needed. */
+  /** Where the watch continues; null when a list is needed. */
   #revision: string | null = null;
   #synced = false;
   #stopped = false;
@@ -97,12 +97,12 @@ export class Reflector<T> {
     return this.#synced;
   }
 
-  /** When the server last gave a list, took up a watch or said something through it, ms since the epoch; null for never. */
+  /** When the server last returned a list, accepted a watch or sent an event, ms since the epoch; null for never. */
   get heardAt(): number | null {
     return this.#heardAt;
   }
 
-  /** What the last try failed with; null while it works. */
+  /** Error of the last try; null while it works. */
   get trouble(): Error | null {
     return this.#trouble;
   }
@@ -115,7 +115,7 @@ export class Reflector<T> {
     return this.#mirror.values();
   }
 
-  /** All that is in the cache, with keys, as of now: not to be kept. */
+  /** The current content of the cache, with keys: a live view, not to be retained. */
   entries(): readonly Trimmed<T>[] {
     return this.#mirror.entries();
   }
@@ -126,7 +126,7 @@ export class Reflector<T> {
     });
   }
 
-  /** Takes the watch up again where it stands: nothing is told twice, and what it should have told is told now. One that waits for its next try makes it at once. */
+  /** Restarts the watch from its current revision: missed events arrive now, none twice. A pending retry is made immediately. */
   renew(): void {
     this.#wake();
   }
@@ -149,9 +149,9 @@ export class Reflector<T> {
 
   async #recover(error: Error): Promise<void> {
     if (this.#stopped) return;
-    // A refusal says nothing about what happened since; only a list does.
+    // After a refusal only a list shows what happened since.
     if (!(error instanceof ServerUnreachable) || this.#backoff.failures() >= DOUBTED_AFTER) this.#revision = null;
-    // A revision that is too old is nothing unusual, unless the new one is so too.
+    // An expired revision is normal, unless it keeps happening.
     if (!isGone(error) || this.#backoff.failures() >= DOUBTED_AFTER) this.#tellTrouble(error);
     const asked = error instanceof ServerUnreachable ? error.retryAfterMs : null;
     await this.#pause(isNotFound(error) ? this.#world.timings.absentMs : this.#backoff.next(asked));
@@ -162,7 +162,7 @@ export class Reflector<T> {
     const { query, trim } = this.#subject;
     let listed = await listAll(connection, query, trim);
     if (listed.entries.length === 0) {
-      // Servers have been seen to answer with an empty list while they recover; believed by mistake it means that everything is gone.
+      // Servers have been seen to return an empty list while they recover; taken at face value, everything would count as deleted.
       await this.#pause(this.#world.timings.backoff.firstMs);
       if (!this.#stopped) listed = await listAll(connection, query, trim);
     }
@@ -232,21 +232,21 @@ export class Reflector<T> {
         const worked = hasWorked();
         if (error !== null) failed(error);
         else if (worked) ended();
-        // It ended as soon as it began. Now and then that is no failure, but not to be repeated without a pause either.
+        // It ended immediately. Occasionally that is no failure, but it must not be repeated without a pause.
         else if (this.#backoff.failures() >= DOUBTED_AFTER) failed(unreadable(this.#target, 'it ends as soon as it begins'));
         else this.#pause(this.#backoff.next()).then(ended, failed);
       },
     };
   }
 
-  /** Takes one event of the watch; answers what ends it. */
+  /** Processes one event of the watch; returns the error that ends it, or null. */
   #take(type: string, object: unknown): Error | null {
     if (type === 'ERROR') {
       const { code, message } = fieldsOf(object);
       return refusal(this.#target, typeof code === 'number' ? code : 500, text(message));
     }
     const revision = revisionOf(object);
-    // Passed over, it would be missing until it changes again.
+    // If skipped, the object would be missing until it changes again.
     if (type === 'BOOKMARK' ? revision === '' : !CHANGES.has(type) || !isOf(this.#target.path, object))
       return unreadable(this.#target, 'what came is no event of it');
     if (type === 'BOOKMARK') this.#bookmarks = true;
@@ -269,7 +269,7 @@ export class Reflector<T> {
     const { path } = query;
     if (error === null) this.#world.log.info('watch restored', { ...query });
     else if (isNotFound(error)) {
-      // Looked for every few seconds for as long as it takes: only the first time is news.
+      // Retried every few seconds indefinitely: only the first failure is logged at info level.
       this.#world.log[isNotFound(this.#trouble) ? 'debug' : 'info']('not served by this cluster; looked for again and again', { path });
     } else if (error.message !== this.#trouble?.message) {
       this.#world.log.warn('watch interrupted', { ...query, error: error.message });
@@ -278,7 +278,7 @@ export class Reflector<T> {
     this.#tell(() => this.#listener.troubled(error));
   }
 
-  /** Nothing that a listener does may end the loop. */
+  /** An error in a listener must not end the loop. */
   #tell(say: () => void): void {
     try {
       say();

@@ -11,11 +11,11 @@ export interface MatchSelectors {
   readonly podNamespace?: string;
 }
 
-/** What one object selects that asks for nodes. */
+/** What an object that requests nodes selects. */
 export interface Selection {
   readonly match: MatchSelectors;
   readonly nodes: readonly Requirement[];
-  /** Null when it asks for no pods. */
+  /** Null when it does not select pods. */
   readonly pods: PodQuery | null;
 }
 
@@ -27,7 +27,7 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export const isNamespace = (name: string): boolean => DNS_LABEL.test(name);
 
-/** What the `spec` of a pool or a NodeDNSRecordSet selects; null when its selectors are no texts, cannot be parsed, or name what can be no namespace. */
+/** What the `spec` of a pool or a NodeDNSRecordSet selects; null when a selector is not a string, cannot be parsed, or names an invalid namespace. */
 export const selectionOf = (spec: Json): Selection | null => {
   const match = fieldsOf<Json>(fieldsOf<Json>(spec).match);
   const selectors: { -readonly [key in keyof MatchSelectors]: string } = {};

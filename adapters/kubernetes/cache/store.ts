@@ -1,19 +1,19 @@
 import type { Trimmed } from './trim.ts';
 
 export interface MirrorListener<T> {
-  /** `before` null for what is new. */
+  /** `before` is null for a new object. */
   set(value: T, before: T | null, key: string): void;
   gone(value: T, key: string): void;
 }
 
-/** A copy of what the API server has, in the order of keys, that tells what changes in it. */
+/** A copy of the API server's objects, ordered by key, that notifies a listener of changes. */
 export class Mirror<T> {
   readonly #entries: Trimmed<T>[] = [];
   readonly #same: (before: T, after: T) => boolean;
   readonly #listener: MirrorListener<T>;
   #values: readonly T[] | null = [];
 
-  /** `same` says which changes are kept without being told. */
+  /** `same` decides which changes are stored without notifying the listener. */
   constructor(same: (before: T, after: T) => boolean, listener: MirrorListener<T>) {
     this.#same = same;
     this.#listener = listener;
@@ -29,12 +29,12 @@ export class Mirror<T> {
     return this.#values;
   }
 
-  /** The same, with keys. */
+  /** All entries, with keys. */
   entries(): readonly Trimmed<T>[] {
     return this.#entries;
   }
 
-  /** Makes the copy equal to a complete list, by one entry with each step. */
+  /** Makes the copy equal to a complete list, one entry per step. */
   *replace(entries: readonly Trimmed<T>[]): Generator<void, void> {
     const present = new Set(entries.map(({ key }) => key));
     const vanished = this.#entries.filter(({ key }) => !present.has(key));
@@ -44,7 +44,7 @@ export class Mirror<T> {
 
   set(entry: Trimmed<T>): void {
     const before = this.#find(entry.key);
-    // Deleted and made again while nobody looked: for everything that was known of the first one, it is gone.
+    // Deleted and recreated unobserved: report the first object as deleted.
     const remade = before !== null && before.uid !== entry.uid;
     if (remade) this.delete(entry.key);
     const place = this.#place(entry.key);
@@ -68,7 +68,7 @@ export class Mirror<T> {
     return entry?.key === key ? entry : null;
   }
 
-  /** Where `key` is, or would be. */
+  /** The index of `key`, or where it would be inserted. */
   #place(key: string): number {
     let low = 0;
     let high = this.#entries.length;

@@ -2,7 +2,7 @@ import { fieldsOf, type ObservedContainerPort } from '../../../machines/model/ty
 import type { Intern } from './intern.ts';
 import { conditionHolds, keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
 
-/** A Pod as the adapter keeps it. There may be tens of thousands: its namespace and its name stand in its key alone. */
+/** A Pod as the adapter keeps it. There may be tens of thousands: namespace and name are stored only in the key. */
 export interface SeenPod {
   readonly labels: Readonly<Record<string, string>>;
   /** Empty until scheduled. */
@@ -29,13 +29,13 @@ const containerPortOf = (value: unknown): ObservedContainerPort => {
 
 const portNumber = (value: unknown): number | null => (typeof value === 'number' && value > 0 ? value : null);
 
-/** Of the init containers, only those that run on beside the others serve anything. */
+/** Of the init containers, only sidecars (restartPolicy Always) serve anything. */
 const containersOf = ({ containers, initContainers }: Readonly<Record<string, unknown>>): readonly unknown[] => [
   ...list(containers),
   ...list(initContainers).filter((container) => fieldsOf(container).restartPolicy === 'Always'),
 ];
 
-/** A Pod with what decides whether and where it serves. */
+/** A Pod with the fields that decide whether and where it serves. */
 export const trimPod = (object: unknown, shared: Intern): Trimmed<SeenPod> | null => {
   const meta = metaOf(object);
   if (meta === null) return null;

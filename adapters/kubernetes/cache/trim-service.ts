@@ -11,7 +11,7 @@ export interface SeenService {
   readonly isUnmanaged?: true;
 }
 
-/** By this annotation DigitalOcean's cloud controller opens no node port of a Service. */
+/** With this annotation set to `false`, DigitalOcean's cloud controller opens no node port of a Service. */
 const FIREWALL_MANAGED = 'kubernetes.digitalocean.com/firewall-managed';
 
 const PROTOCOL = 'TCP';
@@ -30,7 +30,7 @@ const servicePortOf = (value: unknown): ObservedServicePort => {
   };
 };
 
-/** A Service with what decides where its address may go and what has to be open there. */
+/** A Service with the fields that decide where its address may be assigned and which ports must be open there. */
 export const trimService = (object: unknown): Trimmed<SeenService> | null => {
   const meta = metaOf(object);
   if (meta === null) return null;

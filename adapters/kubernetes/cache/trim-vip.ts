@@ -19,7 +19,7 @@ import { MIGRATING_ANNOTATION } from '../../../machines/vip/virtualip.ts';
 import { statusManager } from '../client/connection.ts';
 import { keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
 
-/** A Service as it is kept: of those that are nobody's business here nothing but that there are some. */
+/** A Service as the adapter keeps it; null for one that is not relevant here: only its existence is recorded. */
 export interface SeenVipService {
   readonly service: VipService | null;
 }
@@ -41,10 +41,10 @@ const ingressOf = (object: unknown): VipService['ingress'] => {
   return entries.length === 0 ? NO_INGRESS : entries.map((entry) => ({ ip: text(fieldsOf(entry).ip) || null }));
 };
 
-/** The operator's own: every status that it writes is written under this name. */
+/** The operator's own field manager: it writes every status under this name. */
 const OURS = statusManager('routedip-operator');
 
-/** The field manager of who wrote the ingress, if that is not us; null where the server does not say. */
+/** The field manager that wrote the ingress; absent when it is ours, null where the server does not say. */
 const writerOf = (object: unknown): Pick<VipService, 'by'> => {
   const managers = list(fieldsOf(fieldsOf(object).metadata).managedFields)
     .map(fieldsOf)
@@ -53,7 +53,7 @@ const writerOf = (object: unknown): Pick<VipService, 'by'> => {
   return managers.includes(OURS) ? {} : { by: managers[0] || null };
 };
 
-/** As long a message as we write; a longer one is somebody else's. */
+/** The longest message that the operator writes; a longer one was written by another client. */
 const LONGEST = 1_024;
 
 const contendedIn = (object: unknown): Pick<VipService, 'contended'> => {
@@ -64,13 +64,13 @@ const contendedIn = (object: unknown): Pick<VipService, 'contended'> => {
 
 /** Which Services are served. */
 export interface ServedClass {
-  /** Those of this class; null for none. */
+  /** Services of this class; null for none. */
   readonly loadBalancerClass: string | null;
-  /** Those without a class only if they ask for an address of an IPGroup, or bear our finalizer. Absent: all of them. */
+  /** Services without a class only if they request an address of an IPGroup, or have our finalizer. Absent: all Services without a class. */
   readonly classOnly?: boolean;
 }
 
-/** A Service as the allocator sees it that serves these; null for what is none. */
+/** A Service as seen by the allocator of `ServedClass`; null when the object is not a Service. */
 export const vipServiceOf = (object: unknown, { loadBalancerClass, classOnly = false }: ServedClass): VipService | null => {
   const meta = metaOf(object);
   if (meta === null) return null;
@@ -105,7 +105,7 @@ export const finalizersOf = (object: unknown): readonly string[] => list(fieldsO
 
 export const isLoadBalancer = (object: unknown): boolean => fieldsOf(fieldsOf(object).spec).type === LOAD_BALANCER;
 
-/** A Service for a cache of all. */
+/** A Service for the cache of all Services. */
 export const trimVipService = (object: unknown, served: ServedClass): Trimmed<SeenVipService> | null => {
   const service = vipServiceOf(object, served);
   if (service === null) return null;
@@ -120,12 +120,12 @@ const ownerOf = (value: unknown, uid: unknown): ReservedIP['owner'] => {
   return namespace === '' || name === '' || beyond.length > 0 ? null : { namespace, name, uid: annotated(uid) };
 };
 
-/** Of the owner of an IP that is reserved for a RoutedIP: `<namespace>/<name>`; null for any other. No Service's owner has three parts. */
+/** The RoutedIP that an IP is reserved for, `<namespace>/<name>`; null for any other owner. The reference of a Service never has three parts. */
 const holderOf = (value: unknown): string | null => (text(value).startsWith(HOLDER) ? text(value).slice(HOLDER.length) : null);
 
 const HOLDER = 'RoutedIP/';
 
-/** An object of kind IP; null when its name is no address, so that it reserves none. */
+/** An object of kind IP; null when its name is not an address, so that it reserves none. */
 export const reservedIPOf = (object: unknown): ReservedIP | null => {
   const meta = metaOf(object);
   const address = meta && addressOfIP(meta.name);
@@ -135,7 +135,7 @@ export const reservedIPOf = (object: unknown): ReservedIP | null => {
   const legacy = group === null && text(meta.labels[LEGACY_GROUP_LABEL]) !== '';
   const holder = holderOf(owner);
   if (holder === null) return { name: meta.name, uid: meta.uid, address, owner: ownerOf(owner, uid), group, legacy };
-  // What says nothing clear is kept.
+  // Anything else counts as Retain.
   const reclaim = meta.annotations[RECLAIM_ANNOTATION] === 'Delete' ? 'Delete' : 'Retain';
   return { name: meta.name, uid: meta.uid, address, owner: ownerOf(holder, uid), group, legacy: false, reclaim };
 };

@@ -5,34 +5,34 @@ import { type Address, EVACUATE, type Fields, fieldsOf, type ObservedNode, type 
 import { holderEffectOf } from './holder-taint.ts';
 import type { Intern } from './intern.ts';
 
-/** FLIPOP's annotation with the IPv4 address that a node holds; users and other programs read it. */
+/** FLIPOP's annotation with the IPv4 address assigned to a node; users and other programs read it. */
 export const IPV4_ANNOTATION = 'flipop.digitalocean.com/ipv4-reserved-ip';
 export const IPV6_ANNOTATION = 'flipop.digitalocean.com/ipv6-reserved-ip';
 
-/** A Node as the adapter keeps it: what decides, and our annotations and our taint, which only the writer reads. */
+/** A Node as the adapter keeps it: the fields that decisions depend on, and our annotations and taint, which only the writer reads. */
 export interface SeenNode {
-  /** Our own taint is not among its taints: it keeps no address away. */
+  /** Without our own taint, which must not repel addresses. */
   readonly node: ObservedNode;
   readonly ipv4: string | null;
   readonly ipv6: string | null;
-  /** The effect of the holder's taint; null for a node that bears none. */
+  /** The effect of the holder taint; null for a node without one. */
   readonly holder: HolderEffect | null;
-  /** What the annotation that asks for its evacuation says, when that is neither `"true"` nor `"false"`; null else. */
+  /** The value of the evacuation annotation when it is neither `"true"` nor `"false"`; otherwise null. */
   readonly unclear: string | null;
-  /** What the condition that says how far its evacuation has come says now; null for a node that bears none. */
+  /** The current evacuation condition; null for a node without one. */
   readonly evacuated: { readonly status: string; readonly reason: string; readonly message: string } | null;
 }
 
-/** The condition of a Node from which every address is to go. */
+/** The condition of a Node that is being evacuated, i.e. from which every address is moved away. */
 export const EVACUATED = 'routedip.io/Evacuated';
 
-/** An object that selects nodes as the adapter keeps it. */
+/** An object of one of the operator's kinds as the adapter keeps it. */
 export interface SeenObject {
   readonly object: PoolObject;
   readonly resourceVersion: string;
 }
 
-/** An object reduced to what is kept of it. */
+/** An object reduced to the fields that are kept. */
 export interface Trimmed<T> {
   /** Namespace and name; the order of keys is the API server's own. */
   readonly key: string;
@@ -55,7 +55,7 @@ interface Meta {
   readonly generation: number;
 }
 
-/** Null for what bears no name: not an object of the API. */
+/** Null without a name: not an API object. */
 export const metaOf = (object: unknown): Meta | null => {
   const meta = fieldsOf(fieldsOf(object).metadata);
   const name = text(meta.name);
@@ -73,7 +73,7 @@ export const metaOf = (object: unknown): Meta | null => {
   };
 };
 
-/** What a watch resumes from after this object; empty when it bears none. */
+/** The resourceVersion from which a watch resumes after this object; empty for none. */
 export const revisionOf = (object: unknown): string => text(fieldsOf(fieldsOf(object).metadata).resourceVersion);
 
 export const keyOf = (namespace: string, name: string): string => (namespace === '' ? name : `${namespace}/${name}`);
@@ -106,7 +106,7 @@ const NONE: readonly Address[] = Object.freeze([]);
 
 const addressesIn = (texts: readonly unknown[]): readonly Address[] => {
   const found = texts.map((one) => (typeof one === 'string' ? parseAddress(one) : null)).filter((address) => address !== null);
-  // A list that was filled bit by bit keeps room for more of them; a copy is as long as it is.
+  // An array that was built incrementally keeps spare capacity; a copy has none.
   return found.length === 0 ? NONE : found.slice();
 };
 
@@ -144,7 +144,7 @@ export const trimNode = (object: unknown, shared: Intern): Trimmed<SeenNode> | n
 
 const OWN_GROUP = 'routedip.io/';
 
-/** What of the metadata decides; undefined for kinds of other groups, unless they bear annotations of ours. */
+/** The metadata that decisions depend on; absent for kinds of other groups, unless they have annotations of ours. */
 const marksOf = (object: unknown, { annotations }: Meta): { readonly marks?: Marks } => {
   const { apiVersion, metadata } = fieldsOf(object);
   const own = Object.entries(annotations).filter(([key]) => key.startsWith(OWN_GROUP));
@@ -157,7 +157,7 @@ const marksOf = (object: unknown, { annotations }: Meta): { readonly marks?: Mar
   };
 };
 
-/** An object of a kind that the operator writes, whole but for its other metadata. */
+/** An object of a kind that the operator writes, complete except for its other metadata. */
 export const trimObject = (kind: string, object: unknown): Trimmed<SeenObject> | null => {
   const meta = metaOf(object);
   if (meta === null) return null;

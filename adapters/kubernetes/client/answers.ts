@@ -3,14 +3,14 @@ import { parseBounded } from '../../../actors/ports/bounded-json.ts';
 import { type Fields, fieldsOf, isFields } from '../../../machines/model/types.ts';
 import { nameIn, pluralIn, refusal, ServerUnreachable, type Target } from './api-error.ts';
 
-/** The longest answer, item of a list or line of a watch that is read, bytes. A server takes no object of more than 3 MiB, and may write some of its characters as six. */
+/** Maximum size of a response, list item or watch line, bytes. A server accepts objects up to 3 MiB, and may escape a character as six. */
 export const LONGEST = 16 * 2 ** 20;
 
 type Body = Dispatcher.ResponseData['body'];
 
 const tooLong = (what: string): Error => new Error(`${what} of more than ${LONGEST / 2 ** 20} MiB`);
 
-/** All of a body as text. @throws Error when that is too long */
+/** The whole body as text. @throws Error when it is too long */
 const textOf = async (body: Body): Promise<string> => {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -27,12 +27,12 @@ const messageIn = (text: string): string => {
     const { message } = fieldsOf(parseBounded(text));
     if (typeof message === 'string') return message;
   } catch {
-    // A proxy's page.
+    // An error page of a proxy.
   }
   return text.slice(0, 200).trim();
 };
 
-/** The body of what the server granted. @throws ServerUnreachable | ApiError for what it did not, a redirect included: credentials go to no other server */
+/** The body of a successful response. @throws ServerUnreachable | ApiError for any other, including a redirect: credentials go to no other server */
 export const granted = async ({ status, body, retryAfterMs }: Answer, target: Target): Promise<Body> => {
   if (status >= 200 && status < 300) return body;
   throw refusal(target, status, messageIn(await textOf(body)), retryAfterMs);
@@ -44,7 +44,7 @@ export interface Answer {
   readonly retryAfterMs: number | null;
 }
 
-/** What a body says. Of an object that was asked for by name, nothing else: a proxy's idea of an answer must not count as an object that has lost all it had.
+/** Parses a body. When an object was requested by name it must be that object: a proxy's response must not count as an object without its fields.
  *  @throws ServerUnreachable for anything else */
 export const objectIn = async (body: Body, target: Target): Promise<unknown> => {
   const object = fieldsIn(await textOf(body), target);
@@ -68,31 +68,31 @@ export const unreadable = ({ verb, path }: Target, why: string): ServerUnreachab
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
-/** It bears what every object bears that a server stores. Without a uid it would count as another one than before, and that one as gone. */
+/** It has the metadata of every stored object. Without a uid it would count as a new object, and the known one as deleted. */
 export const isWhole = (object: unknown): boolean => {
   const { name, uid, resourceVersion } = fieldsOf(fieldsOf(object).metadata);
   return isText(name) && isText(uid) && isText(resourceVersion);
 };
 
-/** Of the kind that a list or a watch of this path is about, as far as it says so. */
+/** A stored object of the kind that this path lists or watches; an absent `kind` is accepted. */
 export const isOf = (path: string, object: unknown): boolean => isWhole(object) && isKindOf(path, fieldsOf(object).kind);
 
 export const isListOf = (path: string, { kind }: Fields): boolean =>
   isKindOf(path, typeof kind === 'string' ? kind.replace(/List$/, '') : kind);
 
-/** Items of built-in lists do not say it. */
+/** Items of built-in lists have no `kind`. */
 const isKindOf = (path: string, kind: unknown): boolean => {
   if (typeof kind !== 'string') return kind === undefined;
   const name = kind.toLowerCase();
   return [`${name}s`, `${name}es`, name.replace(/y$/, 'ies')].includes(pluralIn(path));
 };
 
-/** The lines of a watch, from pieces of any length. */
+/** Splits a watch stream into lines, from chunks of any length. */
 export class Lines {
   readonly #rest: Buffer[] = [];
   #length = 0;
 
-  /** What has become complete with this piece. @throws Error for a line that is too long */
+  /** The lines completed by this chunk. @throws Error for a line that is too long */
   push(chunk: Buffer): readonly string[] {
     const lines: string[] = [];
     let from = 0;

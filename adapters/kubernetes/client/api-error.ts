@@ -3,8 +3,8 @@ import { readable, Unreachable } from '../../../actors/ports/errors.ts';
 /** What can be done about a refusal of the API server. */
 export type ApiErrorKind = 'NotFound' | 'Conflict' | 'Gone' | 'Forbidden' | 'Unauthorized' | 'Invalid';
 
-/** The API server answered and refused. Repeating the same request helps only for `Conflict` and `Gone` (after reading again), and for
- *  `Forbidden` and `Unauthorized` once somebody has mended the permissions. */
+/** The API server responded with a refusal. Repeating the same request helps only for `Conflict` and `Gone` (after reading again), and for
+ *  `Forbidden` and `Unauthorized` once the permissions are fixed. */
 export class ApiError extends Error {
   readonly kind: ApiErrorKind;
   readonly status: number;
@@ -17,9 +17,9 @@ export class ApiError extends Error {
   }
 }
 
-/** The API server could not be reached, was too busy, or did not answer in time. */
+/** The API server could not be reached, was too busy, or did not respond in time. */
 export class ServerUnreachable extends Unreachable {
-  /** How long the server asked to wait, ms; null when it said nothing. */
+  /** How long the server asked to wait, ms; null when it did not. */
   readonly retryAfterMs: number | null;
 
   constructor(
@@ -39,14 +39,14 @@ export const isNotFound = (error: unknown): boolean => error instanceof ApiError
 export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Conflict';
 export const isGone = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Gone';
 export const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Forbidden';
-/** What was to be written is refused for what it is: the same again helps only once somebody has changed the object, or its definition. */
+/** The content of the write was rejected: retrying helps only once the object or its CRD has changed. */
 export const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Invalid';
-/** RBAC refuses it. What an admission denies is no missing right, and says so in other words. */
+/** Refused by RBAC. A denial by an admission plugin is not a missing permission, and has a different message. */
 export const isRightMissing = (error: unknown): boolean => isForbidden(error) && messageOf(error).startsWith(NO_RIGHT);
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What a request was about, as people and RBAC name it. */
+/** The target of a request, with an RBAC verb. */
 export interface Target {
   readonly verb: string;
   readonly path: string;
@@ -54,7 +54,7 @@ export interface Target {
 
 const NO_RIGHT = 'the ServiceAccount may not';
 
-/** Of an authorizer: `nodes "a" is forbidden: User "system:…" cannot patch resource "nodes" in …`. */
+/** The message of an authorizer: `nodes "a" is forbidden: User "system:…" cannot patch resource "nodes" in …`. */
 const BY_AUTHORIZER = /\bUser "[^"]*" cannot\b/;
 
 const KINDS: Readonly<Record<number, ApiErrorKind>> = {
@@ -75,25 +75,25 @@ export const deedOf = ({ verb, path }: Target): string => {
   return `${verb} ${resource}${namespace === undefined ? '' : ` in namespace ${decodeURIComponent(namespace)}`}`;
 };
 
-/** Of the object that is asked for; null for a path of none, such as that of a list, or of what is behind a proxy. */
+/** The name of the requested object; null for any other path, such as that of a list or of a proxy subresource. */
 export const nameIn = (path: string): string | null => {
   const { name, sub } = PATH.exec(path)?.groups ?? {};
   return name === undefined || sub === 'proxy' ? null : decodeURIComponent(name);
 };
 
-/** Of the kind that a path is about; empty for a path of none. */
+/** The plural of the kind in a path; empty for a path without one. */
 export const pluralIn = (path: string): string => PATH.exec(path)?.groups?.plural ?? '';
 
-/** Of an object, `status` for one; null for a path of the object itself, or of none. */
+/** The subresource in a path, e.g. `status`; null for a path of the object itself, or of none. */
 export const subresourceIn = (path: string): string | null => PATH.exec(path)?.groups?.sub ?? null;
 
-/** The error for an answer that grants nothing. 5xx, 408 and 429 mean that the server cannot now: they count as unreachable, as does what no API server answers. */
+/** The error for an unsuccessful response. 5xx, 408 and 429 are temporary and count as unreachable, as do codes that no API server returns. */
 export const refusal = (target: Target, status: number, serverMessage: string, retryAfterMs: number | null = null): Error => {
   const text = `${deedOf(target)}: ${status}${serverMessage === '' ? '' : ` ${serverMessage}`}`;
   if (status < 400 || status >= 500 || status === 429 || status === 408)
     return new ServerUnreachable(text, { retryAfterMs, isAnswered: status >= 500 });
   const kind = KINDS[status] ?? 'Invalid';
-  // What an admission denies, a quota or the end of a namespace is no missing permission.
+  // A denial by admission, a quota or a terminating namespace is not a missing permission.
   if (kind === 'Forbidden' && BY_AUTHORIZER.test(serverMessage))
     return new ApiError(kind, status, `${NO_RIGHT} ${deedOf(target)}: ${serverMessage}`);
   return new ApiError(kind, status, text);

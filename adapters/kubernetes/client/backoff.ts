@@ -1,4 +1,4 @@
-/** A number in [0, 1), as Math.random gives it. */
+/** Returns a number in [0, 1), like Math.random. */
 export type Random = () => number;
 
 export interface BackoffTable {
@@ -8,18 +8,18 @@ export interface BackoffTable {
 }
 
 export interface Backoff {
-  /** How long to wait before the next try, ms: between half and all of what the table says, so that many clients do not come back at
+  /** How long to wait before the next try, ms: between 50 % and 100 % of the table's value, so that clients do not return all at
    *  once; never less than the server asked for. */
   next(askedMs?: number | null): number;
-  /** How often `next` was asked since the last reset. */
+  /** How often `next` was called since the last reset. */
   failures(): number;
-  /** It works again: the next failure starts the table anew. */
+  /** It works again: the next failure starts the table from the beginning. */
   reset(): void;
 }
 
 export const backoff = (table: BackoffTable, random: Random): Backoff => new TableBackoff(table, random);
 
-/** There is one for each thing that is written: no closures. */
+/** A class rather than closures, because there is one per written object. */
 class TableBackoff implements Backoff {
   readonly #table: BackoffTable;
   readonly #random: Random;

@@ -1,9 +1,9 @@
 import { isConflict, messageOf, ServerUnreachable } from './api-error.ts';
 
-/** So often in a row a write may meet somebody else's before it is given up. */
+/** How many consecutive conflicts a write survives before it is given up. */
 const CONFLICTS = 5;
 
-/** What `attempt` answers, which reads before it writes: it is made again while `isOvertaken` says of its error that somebody else has written in between.
+/** The result of `attempt`, which reads before it writes. It is retried while `isOvertaken` says that its error was caused by a concurrent write.
  *  @throws any other error of `attempt` at once, and the conflict itself when there was one at each of six tries */
 export const despiteConflicts = async <T>(attempt: () => Promise<T>, isOvertaken: (error: unknown) => boolean = isConflict): Promise<T> => {
   for (let conflicts = 0; ; conflicts += 1) {
@@ -15,6 +15,6 @@ export const despiteConflicts = async <T>(attempt: () => Promise<T>, isOvertaken
   }
 };
 
-/** For a write given up although nothing is wrong with it: later it may succeed. */
+/** For a write given up only because of conflicts: it may succeed later. */
 export const inVain = (what: string, conflict: unknown): ServerUnreachable =>
   new ServerUnreachable(`${what}: tried in vain, last: ${messageOf(conflict)}`, { cause: conflict });

@@ -26,39 +26,39 @@ export interface Request {
   readonly contentType?: string;
   /** When to give up, ms; default that of the connection. */
   readonly deadlineMs?: number;
-  /** It waits behind nothing else: it has a connection to itself. */
+  /** Does not wait behind other requests: it has a connection to itself. */
   readonly isUrgent?: true;
 }
 
 export interface WatchHandlers {
-  /** The server began to answer. */
+  /** The server began to respond. */
   opened(): void;
   event(type: string, object: unknown): void;
-  /** Called once; `error` null when the server closed the watch in the ordinary way. */
+  /** Called once; `error` is null when the server closed the watch normally. */
   done(error: Error | null): void;
 }
 
 export interface WatchOptions {
   readonly path: string;
   readonly query: Query;
-  /** The server begins to answer within this, ms. */
+  /** The server must begin to respond within this, ms. */
   readonly connectMs: number;
-  /** Asked before each wait: after how long a silence, ms, the connection counts as dead. */
+  /** Called before each wait: how long the stream may be silent, ms, before the connection counts as dead. */
   quietMs(): number;
 }
 
-/** Who asks, as audit logs and the managedFields of objects name it. */
+/** The client's identity in audit logs and in the managedFields of objects. */
 export interface Identity {
   /** `program/version (platform) purpose`: sent with every request. */
   readonly userAgent: string;
-  /** Of what is written; that of a status is `statusManager` of it. The same in every version, since fields belong to the name. */
+  /** Field manager of writes; for a status it is `statusManager` of this. The same in every version, since it owns the fields. */
   readonly fieldManager: string;
 }
 
-/** Under which name a status is written. */
+/** The field manager for writes of a status. */
 export const statusManager = (fieldManager: string): string => `${fieldManager}-status`;
 
-/** What most of what speaks to the API server needs. */
+/** Common dependencies of clients of the API server. */
 export interface Means {
   readonly connection: Connection;
   readonly clock: Clock;
@@ -66,14 +66,14 @@ export interface Means {
   readonly log: Log;
 }
 
-/** The API server, as raw JSON: objects arrive as the server wrote them, and can be dropped as soon as they are read. */
+/** The API server, as raw JSON: objects arrive as the server sent them, and can be dropped as soon as they are read. */
 export interface Connection {
-  /** The answer's body. @throws ServerUnreachable | ApiError */
+  /** The response body. @throws ServerUnreachable | ApiError */
   send(request: Request): Promise<unknown>;
-  /** Hands over each item of a list as it arrives, and answers the list without its items. Items of a list that then fails were handed over in vain.
+  /** Hands over each item of a list as it arrives, and returns the list without its items. If the list then fails, discard the items.
    *  @throws ServerUnreachable | ApiError */
   list(request: Pick<Request, 'path' | 'query' | 'deadlineMs'>, item: (object: unknown) => void): Promise<unknown>;
-  /** Starts a watch; answers what ends it without a `done`. Never throws. */
+  /** Starts a watch; returns a function that ends it without calling `done`. Never throws. */
   watch(options: WatchOptions, handlers: WatchHandlers): () => void;
   close(): Promise<void>;
 }
@@ -81,23 +81,23 @@ export interface Connection {
 const DEFAULT_DEADLINE_MS = 15_000;
 /** Less than any deadline of a list or a watch. */
 const DEFAULT_HEADERS_MS = 10_000;
-/** A webhook may take 10 s, as it is by default: so much longer than others writes are waited for, that the server says which it was. */
+/** Webhooks time out after 10 s by default: writes get this much extra time, so that the server can report which webhook it was, ms. */
 const WRITES_LONGER_MS = 3_000;
-/** When the server is to give a write up, before that: what holds it up is told by its answer alone. */
+/** When the server must give up a write, before our own timeout: only its response says what delayed it. */
 const WRITE_TIMEOUT = '12s';
-/** Over HTTP/1.1, where each has one to itself; over HTTP/2 a few are enough. */
+/** Matters over HTTP/1.1, where each request needs its own connection; over HTTP/2 a few are enough. */
 const MOST_FOR_WRITES = 100;
 
 const VERBS = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' } as const;
 
 const targetOf = ({ method, path }: Request): Target => ({
-  // Names of objects come at odd positions of a path, counted from the group; a get of a collection is a list.
+  // A GET of a collection, i.e. a path that ends in the plural, is a list.
   verb:
     method === 'GET' ? (/^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/[^/]+)?\/[^/]+$/.test(path) ? 'list' : 'get') : VERBS[method],
   path,
 });
 
-/** What is sent as `<program>/<version> (<platform>) <purpose>`. What it writes is the program's own, unless that is named otherwise. */
+/** User agent `<program>/<version> (<platform>) <purpose>`; the field manager defaults to the program. */
 export const identityOf = (about: {
   readonly program: string;
   readonly version: string;
@@ -108,7 +108,7 @@ export const identityOf = (about: {
   fieldManager: about.fieldManager ?? about.program,
 });
 
-/** Deletions have no field manager; what is urgent has a deadline of its own. */
+/** Deletes have no field manager; urgent requests have a deadline of their own. */
 const queryOf = ({ method, path, query, isUrgent }: Request, { fieldManager }: Identity): Query => {
   const manager = subresourceIn(path) === 'status' ? statusManager(fieldManager) : fieldManager;
   return {
@@ -118,14 +118,14 @@ const queryOf = ({ method, path, query, isUrgent }: Request, { fieldManager }: I
   };
 };
 
-/** The client hides what happened, such as a refused connection, in the cause of its error; several addresses tried, in the cause's code. */
+/** The HTTP client hides the reason, such as a refused connection, in the error's cause; when several addresses were tried, in the cause's code. */
 const whyOf = (error: unknown): string => {
   const { cause } = error as { readonly cause?: unknown };
   if (!(cause instanceof Error)) return messageOf(error);
   return `${messageOf(error)}: ${cause.message || (cause as { readonly code?: string }).code}`;
 };
 
-/** What a server asks for beyond that is not waited for, ms: it asks for a second or a few. */
+/** Cap of Retry-After, ms: a server normally asks for a few seconds. */
 const LONGEST_WAIT_MS = 60_000;
 
 /** Retry-After in seconds, the only form that the API server uses. */
@@ -150,7 +150,7 @@ interface Link {
   readonly identity: Identity;
 }
 
-/** A connection that ends each call of `send` and `list` after `deadlineMs`. Where the server speaks HTTP/2, lists and watches share connections, and what is sent shares
+/** A connection that ends each call of `send` and `list` after `deadlineMs`. Where the server supports HTTP/2, lists and watches share connections, and `send` shares
  *  others. */
 export const connect = (
   config: KeptConfig,
@@ -184,7 +184,7 @@ const listOne = (link: Link, request: Request, item: (object: unknown) => void):
   });
 };
 
-/** What `exchanged` answers; whatever goes wrong on the way counts as a server that cannot be reached. */
+/** The result of `exchanged`; any other error than a refusal counts as an unreachable server. */
 const answered = async <T>(server: string, { verb, path }: Target, exchanged: () => Promise<T>): Promise<T> => {
   try {
     return await exchanged();
@@ -213,12 +213,12 @@ const exchange = async ({ config, server, identity }: Link, request: Request, un
     signal,
     ...(dispatcher === undefined ? {} : { dispatcher }),
   });
-  // While a proxy opens a tunnel the client does not heed the signal.
+  // The HTTP client ignores the signal while a proxy opens a tunnel.
   const answer = await Promise.race([sent, aborted(signal)]);
   return { status: answer.statusCode, body: answer.body, retryAfterMs: retryAfterMsOf(answer.headers['retry-after']) };
 };
 
-/** Not by the library's: that one drops a line that it cannot read, keeps one without an end, and follows redirects. */
+/** Replaces the library's watch, which drops unreadable lines, buffers an endless line, and follows redirects. */
 const startWatch = (link: Link, options: WatchOptions, handlers: WatchHandlers): (() => void) => {
   const { path, query, connectMs, quietMs } = options;
   const target = { verb: 'watch', path };
@@ -238,7 +238,7 @@ const startWatch = (link: Link, options: WatchOptions, handlers: WatchHandlers):
       for (const line of lines.push(chunk as Buffer)) {
         const { type, object } = fieldsIn(line, target);
         if (typeof type !== 'string') throw unreadable(target, 'a line is no event');
-        // Lines that were read before the end may still come after it.
+        // Lines that were already read may still be processed after the end.
         if (!ended) handlers.event(type, object);
       }
       within(quietMs());

@@ -2,16 +2,16 @@ import type { Clock } from '../../../actors/ports/records.ts';
 import { isRightMissing, messageOf } from './api-error.ts';
 import type { Connection } from './connection.ts';
 
-/** What is refused is tried again after 10 minutes at the latest: what was not for longer than this is not asked for any more, ms. */
+/** A refused request is retried within 10 minutes; one that was not for longer than this is no longer needed, ms. */
 const FORGOTTEN_MS = 15 * 60_000;
 
 /** A connection that remembers which rights it lacks. */
 export interface Refusals extends Connection {
-  /** The newest refusal for want of a right that was not followed by a success, for people; null for none. */
+  /** The newest refusal due to a missing permission that was not followed by a success, human-readable; null for none. */
   forbidden(): string | null;
 }
 
-/** `connection`, listened to. */
+/** Wraps `connection` and records its refusals. */
 export function withRefusals(connection: Connection, clock: Clock): Refusals {
   const refused = new Map<string, { readonly why: string; readonly at: number }>();
   const heard = async <T>(deed: string, answer: Promise<T>): Promise<T> => {

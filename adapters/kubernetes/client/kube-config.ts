@@ -10,28 +10,28 @@ import { KubeConfig } from './library.ts';
 type AgentOptions = Parameters<KubeConfig['createDispatcherOptions']>[1];
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
-/** An idle connection is closed after this, ms: sooner than a Go server does (90 s and more), so that a request never meets a closing one. */
+/** An idle connection is closed after this, ms: before a Go server closes it (90 s and more), so that a request never uses a closing connection. */
 const KEEP_ALIVE_MS = 60_000;
 
 /** Set in every Pod. */
 const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
-/** How the requests of a configuration are spread over connections. */
+/** How the requests of a configuration are distributed over connections. */
 interface Transport {
-  /** Over HTTP/2 where the server speaks it, a hundred at a time on one connection; else each on a connection of its own. */
+  /** Over HTTP/2 where the server supports it, a hundred at a time on one connection; otherwise each on a connection of its own. */
   readonly shares: boolean;
-  /** The server begins to answer within this, ms; 0 for no limit of its own. */
+  /** The server must begin to respond within this, ms; 0 for no limit. */
   readonly headersMs: number;
-  /** More connections are not opened: what is asked for meanwhile waits. Null for as many as it takes. */
+  /** Maximum number of connections: further requests wait. Null for no limit. */
   readonly connections: number | null;
 }
 
-/** Each request has a connection to itself: what stalls one does not hold up another. */
+/** Each request has a connection to itself: a stalled request does not delay another. */
 const ALONE: Transport = { shares: false, headersMs: 0, connections: null };
 
 type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
 
-/** Whoever renews a token does so in its file: it is read for each request. */
+/** Tokens are rotated in their file, so it is read for each request. */
 const TOKEN_FILE = {
   name: 'token-file',
   isAuthProvider: ({ authProvider }) => authProvider?.name === 'token-file',
@@ -55,9 +55,9 @@ export class KeptConfig extends KubeConfig {
     this.addAuthenticator(TOKEN_FILE);
   }
 
-  /** The same configuration, for hundreds of requests at a time that last: they share connections. One on which the server does not begin to answer within
-   *  `headersMs` is asked whether it still lives, and not used any more until it has said so. That has to be sooner than whoever waits gives up, who would find
-   *  the same connection again. */
+  /** The same configuration for hundreds of concurrent long requests, which share connections. A connection on which the server does not begin to respond within
+   *  `headersMs` is pinged, and not used until it replies. `headersMs` must be shorter than the deadline of a request, which would otherwise retry on
+   *  the same connection. */
   sharing(headersMs: number, connections: number | null = null): KeptConfig {
     const shared = new KeptConfig();
     const { clusters, users, contexts, currentContext } = this;
@@ -66,7 +66,7 @@ export class KeptConfig extends KubeConfig {
     return shared;
   }
 
-  /** With the `tokenFile` of users, which the library looks for under another name. */
+  /** Supports the `tokenFile` of users, which the library expects under another name. */
   override loadFromFile(file: string, options?: Parameters<KubeConfig['loadFromFile']>[1]): void {
     super.loadFromFile(file, options);
     const users: unknown = fieldsOf(parse(readFileSync(file, 'utf8'))).users;
@@ -90,11 +90,11 @@ export class KeptConfig extends KubeConfig {
     if (fingerprint === this.#keptFor && this.#kept !== null) return { type: 'none' };
     this.#keptFor = fingerprint;
     this.#own = ownOptions(made);
-    // Those are made below, with time limits that suit watches, and one for all that ask at once; the library makes those for SOCKS.
+    // Our own dispatchers have timeouts that suit watches, and one is shared by concurrent requests; for SOCKS the library's is used.
     return this.#own === null ? made : { type: 'none' };
   }
 
-  /** @throws Error once it is closed: by then another server may listen at that address */
+  /** @throws Error once it is closed: another server may listen at that address by then */
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
     await super.applySecurityAuthentication(context);
     if (this.#closed) throw new Error('the connection is closed');
@@ -103,7 +103,7 @@ export class KeptConfig extends KubeConfig {
     if (this.#kept !== null) context.setDispatcher(this.#kept);
   }
 
-  /** Ends all connections, with the requests under way on them. Nothing is sent any more. */
+  /** Closes all connections, including requests in flight. Nothing is sent afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
     const kept = this.#kept;
@@ -125,7 +125,7 @@ export class KeptConfig extends KubeConfig {
   #replace(made: Dispatcher): void {
     const former = this.#kept;
     this.#kept = made;
-    // Requests under way finish on the former connections; whoever waits for them is told by the request itself.
+    // Requests in flight finish on the old connections, and report their own errors.
     former?.close().catch(() => undefined);
   }
 }
@@ -145,7 +145,7 @@ function ownOptions(
   }
 }
 
-/** The configuration named by `path`, else by KUBECONFIG, else ~/.kube/config, else the Pod's own; of it the context of that name, else the current one.
+/** The configuration from `path`, else KUBECONFIG, else ~/.kube/config, else the Pod's own; with the given context, else the current one.
  *  @throws Error when it names no server */
 export const loadConfig = (path?: string, context?: string): KeptConfig => {
   const config = new KeptConfig();
@@ -164,7 +164,7 @@ export const loadConfig = (path?: string, context?: string): KeptConfig => {
   return config;
 };
 
-/** The namespace that the operator itself lives in: the Pod's, else that of the kubeconfig's context, else `default`. */
+/** The operator's own namespace: that of the kubeconfig's context, else the Pod's, else `default`. */
 export const ownNamespace = (config: KubeConfig, podFile = IN_CLUSTER_NAMESPACE): string => {
   const ofContext = config.getContextObject(config.getCurrentContext())?.namespace;
   if (ofContext !== undefined && ofContext !== '') return ofContext.trim();

@@ -1,13 +1,13 @@
 import { registerHooks } from 'node:module';
 import type * as library from '@kubernetes/client-node';
 
-/** The module that reads configurations, and what it loads besides: two names of a module with the clients of all APIs, 25 MB of text that nobody here uses. */
+/** The module that reads configurations. It also imports two names from a module with the clients of all APIs, 25 MB of source that is not used here. */
 const CONFIG = '/@kubernetes/client-node/dist/config.js';
 const CLIENTS = './gen/index.js';
-/** By the module that has it, below the same folder. */
+/** The two names by the module that defines them, below the same folder. */
 const NAMES = { './gen/configuration.js': 'createConfiguration', './gen/servers.js': 'ServerConfiguration' };
 
-/** Where the library looks otherwise than it did when this was written, all of it is loaded as ever. */
+/** If the layout of the library changes, all of it is loaded as usual. */
 const hooks = registerHooks({
   resolve: (specifier, context, next) => {
     if (specifier !== CLIENTS || !context.parentURL?.endsWith(CONFIG)) return next(specifier, context);

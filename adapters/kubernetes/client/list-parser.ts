@@ -7,15 +7,15 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** The depth of what stands directly in the list of items, which is the one list that stands directly in the outermost object. */
+/** The depth of the items: they are in the only array directly in the outermost object. */
 const ITEM_DEPTH = 2;
 
-/** What is deeper in a list is left out. Nothing that is read is so deep, and to write it again would overflow the stack; but a server keeps what anybody says in the
- *  managedFields of a Pod, thousands of levels of it, and one such Pod must not make a list of all unreadable. */
+/** Deeper content is dropped. Nothing that is read is that deep, and serializing it again would overflow the stack; but any client can write thousands of
+ *  levels into the managedFields of a Pod, and one such Pod must not make the whole list unreadable. */
 const DEEPEST = 200;
 
-/** Takes the JSON of a Kubernetes list piece by piece and hands over each item as soon as it is complete, so that neither the text nor the objects of
- *  a whole page are ever held: what is short-lived is cheap to collect. It counts brackets only; what is in an item is the parser's business. */
+/** Scans the JSON of a Kubernetes list chunk by chunk and hands over each item as soon as it is complete, so that neither the text nor the objects of
+ *  a whole page are ever held: short-lived garbage is cheap to collect. It only counts brackets; the items themselves are left to the parser. */
 export class ItemScanner {
   readonly #take: (text: string) => void;
   #item: Buffer[] = [];
@@ -44,11 +44,11 @@ export class ItemScanner {
   /** The list without its items. @throws SyntaxError when it is not complete */
   end(): string {
     if (this.#depth !== 0 || this.#inString || this.#around === '') throw new SyntaxError('the list ends in the middle');
-    // The commas between the items are left.
+    // Only the commas between the items remain.
     return this.#around.replace(/\[[\s,]*\]/, '[]');
   }
 
-  /** Takes an opening bracket; answers where what is not yet kept begins. */
+  /** Processes an opening bracket; returns where the part not yet kept begins. */
   #open(chunk: Buffer, from: number, at: number): number {
     const rest = this.#betweenItems() ? this.#keepAround(chunk, from, at) : from;
     if (this.#depth === ITEM_DEPTH - 1) this.#inItems = chunk[at] === OPEN_BRACKET;
@@ -91,7 +91,7 @@ export class ItemScanner {
     return to;
   }
 
-  /** Where the string that `start` is in ends; the end of the chunk when it goes on in the next one. */
+  /** The end of the string that contains `start`; the end of the chunk when it continues in the next one. */
   #endOfString(chunk: Buffer, start: number): number {
     this.#inString = true;
     for (let at = start; at < chunk.length; at += 1) {

@@ -6,11 +6,11 @@ export type JsonObject = { readonly [key: string]: Json };
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What is known of a value that is to be made different. `undefined` stands for absent. */
+/** What is known about a value that must change. `undefined` means absent. */
 export interface Known {
-  /** As the server has it now. */
+  /** The server's current value. */
   readonly present: Json | undefined;
-  /** What was sent last, and what the server made of it: a server drops fields that its schema does not know, and sets defaults. */
+  /** What was sent last, and what the server stored: a server drops fields unknown to its schema, and sets defaults. */
   readonly sent: Json | undefined;
   readonly answered: Json | undefined;
 }
@@ -18,7 +18,7 @@ export interface Known {
 const member = (value: Json | undefined, key: string): Json | undefined =>
   isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 
-/** True when this was sent before and the server's answer still stands: sending it again would change nothing, for ever. */
+/** True when this was sent before and the server's result is unchanged: sending it again would never change anything. */
 const inVain = ({ present, sent, answered }: Known, desired: Json | undefined): boolean =>
   isDeepStrictEqual(sent, desired) && isDeepStrictEqual(present, answered);
 
@@ -40,6 +40,6 @@ const ofMembers = (known: Known, desired: JsonObject): Json | undefined => {
     if (change !== undefined) patch[key] = change;
   }
   if (Object.keys(patch).length > 0) return patch;
-  // An empty object is a value of its own where there is none yet.
+  // An empty object differs from an absent one.
   return present === undefined && !inVain(known, desired) ? {} : undefined;
 };

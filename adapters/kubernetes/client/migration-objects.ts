@@ -16,7 +16,7 @@ const listAt = (value: JsonObject, key: string): readonly Json[] => {
 const textsOf = (value: JsonObject): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(value).flatMap(([key, text]) => (typeof text === 'string' ? [[key, text]] : [])));
 
-/** A VirtualIP as it is used. */
+/** A VirtualIP, reduced to the fields in use. */
 export function virtualIPIn(object: unknown): LiveVirtualIP {
   const metadata = objectAt(object, 'metadata');
   const spec = objectAt(object, 'spec');
@@ -34,7 +34,7 @@ export function virtualIPIn(object: unknown): LiveVirtualIP {
   };
 }
 
-/** A Service as a copy of it is made. */
+/** A Service, with the fields needed to copy it. */
 export function serviceIn(object: unknown): LiveService {
   const metadata = objectAt(object, 'metadata');
   const ingress = listAt(objectAt(objectAt(object, 'status'), 'loadBalancer'), 'ingress');
@@ -53,7 +53,7 @@ export function serviceIn(object: unknown): LiveService {
   };
 }
 
-/** An IP; null for an object whose name is that of no address. */
+/** An IP; null for an object whose name is not that of an address. */
 export function ipIn(object: unknown): LiveIP | null {
   const metadata = objectAt(object, 'metadata');
   const name = textAt(metadata, 'name');

@@ -16,8 +16,8 @@ interface Reviewed {
   };
 }
 
-/** Asks the API server who we are, until it has said so once: by a SelfSubjectReview, and where that is not served (before 1.28) by a review of our own token.
- *  Without a token, as outside of a cluster with a client certificate, only the first can answer. */
+/** Asks the API server for our own user name and caches it: by a SelfSubjectReview, and where that is not served (before 1.28) by a review of our own token.
+ *  Without a token, e.g. with a client certificate outside a cluster, only the former works. */
 export const ownUser = (config: KeptConfig, connection: Connection): OwnUser => {
   let known: string | null = null;
   return async () => {
@@ -29,7 +29,7 @@ export const ownUser = (config: KeptConfig, connection: Connection): OwnUser => 
 const review = async (connection: Connection, plural: string, body: object): Promise<Reviewed> =>
   (await connection.send({ method: 'POST', path: `${GROUP}/${plural}`, body: { apiVersion: API_VERSION, ...body } })) as Reviewed;
 
-/** Null where it cannot be asked so. */
+/** Null where SelfSubjectReview is not available. */
 const bySelfReview = async (connection: Connection): Promise<string | null> => {
   try {
     const { status } = await review(connection, 'selfsubjectreviews', { kind: 'SelfSubjectReview' });
@@ -48,7 +48,7 @@ const byTokenReview = async (connection: Connection, token: string): Promise<str
   return username;
 };
 
-/** As the requests themselves bear it, so that one that was renewed is taken. */
+/** The token that requests carry, so that a rotated token is used. */
 const tokenOf = async (config: KeptConfig): Promise<string> => {
   const context = new RequestContext(config.getCurrentCluster()?.server ?? '', HttpMethod.GET);
   await config.applySecurityAuthentication(context);

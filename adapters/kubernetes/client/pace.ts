@@ -1,15 +1,16 @@
 import type { Clock } from '../../../actors/ports/records.ts';
 
-/** Why something is to be told: a node may fail, or what serves on one that has an address, and does not wait behind what other things do. */
+/** Why something must be reported: `node` for a node, or for Pods on a node that has an address, whose failure must not wait behind other changes. */
 export type Cause = 'node' | 'other';
 
-/** Lets the first news of a thing through at once, and those of the rest after it together at its end. News of nodes wait for news of nodes alone. */
+/** Throttles notifications per name: the first passes immediately, those within the rest period after it pass together at its end. Node changes wait only
+ *  behind node changes. */
 export class Pace {
   readonly #clock: Clock;
   readonly #through: () => void;
   readonly #due = new Map<string, Cause>();
   readonly #waiting = new Map<string, Cause>();
-  /** What was told a moment ago, and because of what. */
+  /** Names in their rest period, with the cause of the last report. */
   readonly #resting = new Map<string, { readonly cause: Cause }>();
 
   /** `through` is called when something is due, any number of times. */
@@ -18,25 +19,25 @@ export class Pace {
     this.#through = through;
   }
 
-  /** There is news of it. */
+  /** Something about it changed. */
   news(name: string, cause: Cause): void {
     const rest = this.#resting.get(name)?.cause;
     if (rest === undefined || (rest === 'other' && cause === 'node')) this.now(name, cause);
     else note(this.#waiting, name, cause);
   }
 
-  /** It is due, whatever was told of it before. */
+  /** It is due now, regardless of its rest period. */
   now(name: string, cause: Cause = 'other'): void {
     note(this.#due, name, cause);
     this.#through();
   }
 
-  /** Nothing is due of it any more. */
+  /** Nothing about it is due any more. */
   forget(name: string): void {
     for (const table of [this.#due, this.#waiting, this.#resting]) table.delete(name);
   }
 
-  /** Has all told that is due, up to where `isLate`; answers whether that is all. `tell` answers the rest after it, ms; null when there was nothing to be told. */
+  /** Reports everything that is due, until `isLate`; returns whether that was all. `tell` returns the rest period, ms; null when there was nothing to report. */
   flush(tell: (name: string, cause: Cause) => number | null, isLate: () => boolean = () => false): boolean {
     const told: (readonly [name: string, cause: Cause, ms: number])[] = [];
     for (const [name, cause] of [...this.#due]) {

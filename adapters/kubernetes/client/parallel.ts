@@ -1,7 +1,7 @@
-/** So much is written at once. */
+/** Number of concurrent writes. */
 const PARALLEL = 8;
 
-/** Does all of `acts`, a few at a time, whatever happens to some. @throws AggregateError of all that failed */
+/** Runs all of `acts`, a few at a time, even if some fail. @throws AggregateError of all failures */
 export const inParallel = async (acts: readonly (() => Promise<void>)[]): Promise<void> => {
   const errors: unknown[] = [];
   let next = 0;

@@ -2,17 +2,17 @@ import type { Clock } from '../../../actors/ports/records.ts';
 import { messageOf, ServerUnreachable } from './api-error.ts';
 import type { Connection, WatchHandlers } from './connection.ts';
 
-/** So long an API server may be away, as it is when it is restarted or replaced, before anybody is told, ms. */
+/** How long an API server may be unavailable, e.g. during a restart or upgrade, before it is reported, ms. */
 const OUTAGE_MS = 60_000;
 
-/** A connection that knows how it fares. */
+/** A connection that tracks whether the server is reachable. */
 export interface ReachableConnection extends Connection {
-  /** Since when nothing has been answered and why, for people; null while the last request was, refusals included, and in the first minute of an
-   *  outage. Every replica asks for the Lease every few seconds, so that this is never old. */
+  /** Since when the server has not responded and why, human-readable; null when it responded to the last request, refusals included, and in the first minute
+   *  of an outage. Every replica reads the Lease every few seconds, so this is always current. */
   outage(): string | null;
 }
 
-/** `connection`, listened to. */
+/** Wraps `connection` and records outages. */
 export function reachable(connection: Connection, clock: Clock): ReachableConnection {
   let began: { readonly since: number; readonly at: number } | null = null;
   let last = '';

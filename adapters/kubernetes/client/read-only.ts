@@ -1,10 +1,10 @@
 import { type Connection, STRATEGIC_MERGE_PATCH } from './connection.ts';
 import { wholeSeconds } from './kube-time.ts';
 
-/** Questions that are asked by POST and store nothing. */
+/** Queries that use POST but store nothing. */
 const REVIEWS = /^\/apis\/(authentication|authorization)\.k8s\.io\//;
 
-/** `connection`, over which nothing is written: what would be is answered as if it had been, so that whoever writes goes on. */
+/** `connection` without writes: a write returns its own body as if it had succeeded, so that the caller continues. */
 export const readOnly = (connection: Connection): Connection => ({
   send: async (request) => (request.method === 'GET' || REVIEWS.test(request.path) ? connection.send(request) : (request.body ?? {})),
   list: (request, item) => connection.list(request, item),
@@ -12,10 +12,10 @@ export const readOnly = (connection: Connection): Connection => ({
   close: () => connection.close(),
 });
 
-/** A Pod says by this condition that its operator only observes. */
+/** The condition of a Pod whose operator only observes. */
 export const OBSERVE_ONLY = 'routedip.io/ObserveOnly';
 
-/** Writes the condition on the operator's own Pod: nobody else writes that, and the condition goes with it. @throws ServerUnreachable | ApiError */
+/** Writes the condition on the operator's own Pod: no other process writes it there, and it disappears with the Pod. @throws ServerUnreachable | ApiError */
 export async function showObserveOnly(
   connection: Connection,
   pod: { readonly namespace: string; readonly name: string },

@@ -3,7 +3,7 @@ import type { Clock } from '../../../actors/ports/records.ts';
 import { messageOf } from './api-error.ts';
 import type { Connection } from './connection.ts';
 
-/** Why a request is not answered: 401 nobody knows who asks, 403 who asks may not, 503 the API server cannot be asked about it now. */
+/** Why a request is refused: 401 unknown caller, 403 caller not authorized, 503 the API server cannot be asked now. */
 export interface Refusal {
   readonly status: 401 | 403 | 503;
   readonly message: string;
@@ -12,25 +12,25 @@ export interface Refusal {
 interface TokenAccessOptions {
   readonly connection: Connection;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** The right is `get` on this nonResourceURL. */
+  /** The required right is `get` on this nonResourceURL. */
   readonly path: string;
-  /** Told when the API server could not be asked. */
+  /** Called when the API server could not be asked. */
   readonly onTrouble: (message: string) => void;
 }
 
-/** How long an answer counts, ms. A token or a right that is taken away is good for as long; a right that was added is waited for a moment. */
+/** How long a result is cached, ms. A revoked token or right stays valid for that long; a newly granted right takes effect after a moment. */
 const KEPT_MS = { granted: 60_000, 401: 60_000, 403: 5_000, 503: 0 } as const;
 
-/** So many answers of each kind are kept: whoever sends ever new tokens costs no memory, and pushes out nobody who has the right. */
+/** Maximum number of cached results of each kind: a client that sends ever new tokens costs no memory, and evicts no authorized caller. */
 const MOST = 256;
-/** So many tokens that had no right so far are asked about at once. */
+/** Maximum number of concurrent reviews of tokens not known to be authorized. */
 const MOST_AT_ONCE = 16;
 
-/** By a digest of the token, the newest last; `until` on the monotonic clock, ms. */
+/** By token digest, the newest last; `until` is on the monotonic clock, ms. */
 type Answers = Map<string, { readonly answer: Refusal | null; readonly until: number }>;
 
-/** Asks the API server who bears the token of a header `Authorization: Bearer …`, and whether they may get the path. Answers null when they may. Never throws.
- *  Needs the rights to create TokenReviews and SubjectAccessReviews. As kube-rbac-proxy does it: nonResourceURLs in a ClusterRole give the right. */
+/** Asks the API server whose token is in a header `Authorization: Bearer …`, and whether that user may get the path. Returns null if so. Never throws.
+ *  Needs the rights to create TokenReviews and SubjectAccessReviews. As with kube-rbac-proxy, nonResourceURLs in a ClusterRole grant the right. */
 export function tokenAccess(options: TokenAccessOptions): (authorization: string | undefined) => Promise<Refusal | null> {
   const { clock, path } = options;
   const granted: Answers = new Map();
@@ -40,7 +40,7 @@ export function tokenAccess(options: TokenAccessOptions): (authorization: string
   const ask = async (key: string, token: string): Promise<Refusal | null> => {
     const answer = await reviewed(options, token);
     underWay.delete(key);
-    // Who had the right is asked about first, also while it cannot be asked.
+    // A caller that was authorized keeps its priority for reviews while the API server cannot be asked.
     if (answer !== null && answer.status !== 503) granted.delete(key);
     const answers = answer === null ? granted : refused;
     answers.delete(key);
@@ -52,7 +52,7 @@ export function tokenAccess(options: TokenAccessOptions): (authorization: string
   return async (authorization) => {
     const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) return { status: 401, message: `${path} asks for a token of the cluster, as "Authorization: Bearer …".` };
-    // No token stays in memory longer than its request.
+    // A token is not kept in memory beyond its request.
     const key = createHash('sha256').update(token).digest('hex');
     const known = [granted.get(key), refused.get(key)].find((kept) => kept && kept.until > clock.monotonic());
     if (known) return known.answer;

@@ -1,8 +1,8 @@
 const ENDING = '…';
 
-/** `text` in at most `limit` bytes of UTF-8, which is how servers measure texts; what had to be cut ends in `…`, and no character is halved. */
+/** `text` in at most `limit` bytes of UTF-8, the unit of server limits; truncated text ends in `…`, and no character is split. */
 export function withinBytes(text: string, limit: number): string {
-  // No character has more than three bytes for each of its code units: most texts need not be measured.
+  // A UTF-16 code unit takes at most three bytes, so most texts need not be measured.
   if (text.length * 3 <= limit) return text;
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return text;

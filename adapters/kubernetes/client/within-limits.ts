@@ -3,10 +3,10 @@ import { LIMITS } from '../../../machines/spec/limits.ts';
 import { isObject, type JsonObject } from './merge-patch.ts';
 import { withinBytes } from './within-bytes.ts';
 
-/** Explanations, and lists that only people read: less of them says nothing wrong. Of what a rebuild goes by nothing is left out. */
+/** Explanations, and lists that only people read: they stay correct when truncated. Fields that a rebuild depends on are never truncated. */
 const CUT: ReadonlySet<string> = new Set(['error', 'assignableNodes', 'nodeErrors', 'routedIPs']);
 
-/** Of one address among a thousand, whose status together has to fit into what etcd takes, bytes. FLIPOP and former versions may write more. */
+/** Limit per address, bytes: the status of a thousand addresses together must fit into etcd's limit. FLIPOP and earlier versions may write more. */
 const LONGEST_OF_EACH = 512;
 
 const within = (value: Json, most = Number.POSITIVE_INFINITY): Json => {
@@ -14,7 +14,7 @@ const within = (value: Json, most = Number.POSITIVE_INFINITY): Json => {
   return Array.isArray(value) && value.length > most ? value.slice(0, most) : value;
 };
 
-/** A status without what a server would refuse the whole of it for: texts are cut, and lists end, where the definition has them end. */
+/** Truncates texts and lists of a status to the limits of the CRD, beyond which the server would reject the whole status. */
 export function withinLimits(kind: string, status: JsonObject): JsonObject {
   const limits: Readonly<Record<string, number>> = LIMITS[kind as keyof typeof LIMITS];
   const cut = (members: JsonObject, most: (name: string) => number | undefined): JsonObject =>

@@ -5,8 +5,8 @@ import { LEASE_TIMINGS, type LeadershipOptions, type LeaseTimings } from './lead
 import { holderOf, type Lease, serverOf, termOf, withTerm } from './lease.ts';
 import { type LeaseClient, leaseClient } from './lease-client.ts';
 
-/** For a process that runs alone: leads as soon as it has read the term, and never holds the Lease. It writes its terms on the Lease all the same, so
- *  that a later election goes on from there. */
+/** For a process that runs alone: leads as soon as it has read the term, and never holds the Lease. It still writes its terms to the Lease, so
+ *  that a later election continues from there. */
 export class LoneLeadership implements Leadership {
   readonly #options: LeadershipOptions;
   readonly #timings: LeaseTimings;
@@ -24,7 +24,7 @@ export class LoneLeadership implements Leadership {
     this.#client = leaseClient(options.connection, options.namespace, this.#timings.renewDeadlineMs / 2);
   }
 
-  /** Resolves after the first try to read the Lease; tries on until it is read. */
+  /** Resolves after the first try to read the Lease; retries until it is read. */
   async start(listener: Parameters<Leadership['start']>[0]): Promise<void> {
     try {
       await this.#read();
@@ -58,12 +58,12 @@ export class LoneLeadership implements Leadership {
     return this.#lease === null || termOf(this.#lease) === 0;
   }
 
-  /** Nobody else leads, by what the user said. */
+  /** The user guarantees that there is no other leader. */
   lease(): { readonly renewedAt: number; readonly durationMs: number } {
     return { renewedAt: this.#options.clock.monotonic(), durationMs: this.#timings.durationMs };
   }
 
-  /** There is nothing to try for. */
+  /** There is no election to take part in. */
   triedAt(): number {
     return this.#options.clock.monotonic();
   }
@@ -74,7 +74,7 @@ export class LoneLeadership implements Leadership {
 
   async writeTerm(term: number, server: string | null): Promise<void> {
     if (await this.#write(term, server)) return;
-    // The holder of an earlier election may still be renewing: what counts is that it wrote no term as high as ours.
+    // The holder of an earlier election may still be renewing: that is fine unless it wrote a term as high as ours.
     await this.#read();
     if (this.#seenTerm < term && (await this.#write(term, server))) return;
     throw new Fenced(`term ${term} not written: somebody else wrote the Lease`);

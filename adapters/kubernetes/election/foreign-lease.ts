@@ -6,17 +6,17 @@ import { type LeaseClient, leaseClient } from './lease-client.ts';
 
 export interface OtherLeaseOptions extends Means {
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** Of the installation, not of the process: its replicas hold the Lease together. */
+  /** Identity of the installation, not of the process: its replicas share the Lease. */
   readonly identity: string;
   readonly timings?: LeaseTimings;
 }
 
-/** The Lease of another program that does the same work: that one and this installation hold it by turns, and who does not hold it does nothing. Whoever sees no
- *  renewal for the duration of the Lease, by its own monotonic clock, takes it, as client-go does. */
+/** A Lease shared with another program that does the same work: only the holder works. As in client-go, a candidate that observes no renewal for the lease
+ *  duration, by its own monotonic clock, takes it. */
 export class OtherLease {
   /** Resolves once this installation holds it. */
   readonly held: Promise<void>;
-  /** Rejects when another program has taken it since: what was begun has to end. @throws Error that names the holder */
+  /** Rejects when another program has taken it since: all work on it must stop. @throws Error that names the holder */
   readonly lost: Promise<never>;
   readonly #options: OtherLeaseOptions;
   readonly #timings: LeaseTimings;
@@ -27,11 +27,11 @@ export class OtherLease {
   #stopped = false;
   #seen: Lease | null = null;
   #changeSeenAt = Number.NEGATIVE_INFINITY;
-  /** When the last successful read was begun. */
+  /** When the last successful read was started. */
   #readAt = Number.NEGATIVE_INFINITY;
-  /** A time at which the last renewal in the name of this installation had certainly not been made yet. */
+  /** Lower bound of the time of this installation's last renewal. */
   #renewedAt = Number.NEGATIVE_INFINITY;
-  /** What the last try failed with, so that it is told once. */
+  /** Error of the last try, so that it is logged only once. */
   #failed: string | null = null;
   #refused: string | null = null;
   #waitsFor = '';
@@ -44,11 +44,11 @@ export class OtherLease {
     this.#client = leaseClient(connection, lease.namespace, this.#timings.renewDeadlineMs / 2, lease.name);
     this.held = this.#holds.promise;
     this.lost = this.#loses.promise;
-    // Nobody may be listening yet, or any more.
+    // Avoids an unhandled rejection: there may be no listener yet, or any more.
     this.lost.catch(() => undefined);
   }
 
-  /** Resolves after the first try, whatever came of it; goes on until `stop`. */
+  /** Resolves after the first try, whether it succeeded or not; continues until `stop`. */
   async start(): Promise<void> {
     const { clock, random, log } = this.#options;
     try {
@@ -65,7 +65,7 @@ export class OtherLease {
     this.#cancel = clock.after(this.#timings.retryMs * (1 + random() / 5), () => void this.start());
   }
 
-  /** Takes part no more. The Lease is not given up, since other replicas may hold it too: it runs out by itself. */
+  /** Stops contending. The Lease is not given up, since other replicas may share it: it expires by itself. */
   stop(): void {
     this.#stopped = true;
     this.#cancel();
@@ -75,12 +75,12 @@ export class OtherLease {
     return this.#isHeld;
   }
 
-  /** What the API server refuses, and why so nothing is done; null while nothing is, and in an outage, which is told elsewhere. */
+  /** Why the API server refuses access, so that no work is done; null when it does not, and in an outage, which is reported elsewhere. */
   hindrance(): string | null {
     return this.#isFresh ? null : this.#refused;
   }
 
-  /** To be called before every write of the work that both do. @throws ServerUnreachable unless the Lease is held, and was renewed so lately that nobody can have it */
+  /** Call before every write of the shared work. @throws ServerUnreachable unless the Lease is held, and was renewed recently enough that no other program can hold it */
   assertHeld(): void {
     if (this.#isFresh) return;
     throw new ServerUnreachable(`nothing is sent: the Lease ${this.#place} is ${this.#isHeld ? 'not renewed' : 'not held'}`);
@@ -106,7 +106,7 @@ export class OtherLease {
       if (this.#isHeld) return this.#lose(holder);
       if (clock.monotonic() - this.#changeSeenAt < durationMs) return this.#wait(holder);
     }
-    // One replica renews it for all.
+    // One replica renews it for all of them.
     if (holder === identity && clock.monotonic() - this.#renewedAt < this.#timings.durationMs / 3) return this.#hold();
     const sentAt = clock.monotonic();
     if (!(await this.#take(found))) return;
@@ -114,7 +114,7 @@ export class OtherLease {
     this.#hold();
   }
 
-  /** False when somebody else was quicker; the next look shows who. */
+  /** False when another client was faster; the next read shows which one. */
   async #take(found: Lease | null): Promise<boolean> {
     const { clock, identity } = this.#options;
     try {
@@ -122,17 +122,17 @@ export class OtherLease {
       if (written !== null) this.#seen = written;
       return written !== null;
     } catch (error) {
-      // There is no such namespace, so nobody else can hold a Lease there.
+      // The namespace does not exist, so no other program can hold a Lease there.
       if (found === null && isNotFound(error)) return true;
       throw error;
     }
   }
 
-  /** Takes in what a read that began at `startedAt` has shown. */
+  /** Processes the result of a read that began at `startedAt`. */
   #observe(found: Lease | null, startedAt: number): void {
     if (JSON.stringify(found?.spec) !== JSON.stringify(this.#seen?.spec)) {
       this.#changeSeenAt = this.#options.clock.monotonic();
-      // Whatever is new was written after the read before this one.
+      // The change was written after the previous read.
       if (found !== null && holderOf(found) === this.#options.identity) this.#renewedAt = this.#readAt;
     }
     this.#seen = found;
@@ -159,7 +159,7 @@ export class OtherLease {
   }
 }
 
-/** `connection` for who does that work: reads are free, anything else is sent only while the Lease is held. */
+/** `connection` for the shared work: reads always pass, anything else is sent only while the Lease is held. */
 export const whileHeld = (connection: Connection, lease: Pick<OtherLease, 'assertHeld'>): Connection => ({
   ...connection,
   send: async (request) => {

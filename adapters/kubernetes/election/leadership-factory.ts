@@ -11,7 +11,7 @@ export interface LeadershipSettings {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where the Lease is: the operator's own namespace. */
+  /** Namespace of the Lease: the operator's own. */
   readonly namespace: string;
   /** False for a process that runs alone. */
   readonly elect: boolean;
@@ -20,11 +20,11 @@ export interface LeadershipSettings {
   readonly renewDeadlineMs?: number | undefined;
   readonly retryPeriodMs?: number | undefined;
   readonly random?: Random;
-  /** Names the process to people. Default: the host, which in a cluster is the Pod. */
+  /** Human-readable name of the process. Default: the hostname, which in a cluster is the Pod's name. */
   readonly name?: string;
 }
 
-/** @throws Error when a leader would stop later than others start */
+/** @throws Error when a leader would stop only after another one may start */
 export const kubernetesLeadership = (settings: LeadershipSettings): Leadership => {
   const { connection, clock, log, namespace, elect, random = Math.random, name = hostname() } = settings;
   const timings = {
@@ -32,7 +32,7 @@ export const kubernetesLeadership = (settings: LeadershipSettings): Leadership =
     renewDeadlineMs: settings.renewDeadlineMs ?? LEASE_TIMINGS.renewDeadlineMs,
     retryMs: settings.retryPeriodMs ?? LEASE_TIMINGS.retryMs,
   };
-  // client-go's rules for the three, for the same reasons: tries must fit into the deadline, and the deadline into the lease.
+  // The same rules as in client-go: retries must fit into the renew deadline, and the deadline into the lease duration.
   if (timings.durationMs <= timings.renewDeadlineMs) throw new Error('the lease duration must be longer than the renew deadline');
   if (timings.renewDeadlineMs <= timings.retryMs * 1.2) throw new Error('the renew deadline must be longer than 1.2 retry periods');
   const options = { connection, namespace, clock, random, log, name, timings };

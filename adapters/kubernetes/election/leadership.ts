@@ -7,29 +7,29 @@ import { aheadMs, durationMsOf, givenUp, holderOf, type Lease, renewed, serverOf
 import { type LeaseClient, leaseClient } from './lease-client.ts';
 
 export interface LeaseTimings {
-  /** How long others wait after the last renewal that they saw, ms; whole seconds. */
+  /** How long other candidates wait after the last renewal they observed, ms; whole seconds. */
   readonly durationMs: number;
-  /** The leader gives up when it could not renew for so long, ms; shorter, so that it stops before another one starts. */
+  /** The leader steps down when it could not renew for this long, ms; shorter than the duration, so that it stops before another leader starts. */
   readonly renewDeadlineMs: number;
-  /** Between two tries, ms; up to a fifth more by chance. */
+  /** Between two tries, ms; plus up to 20 % jitter. */
   readonly retryMs: number;
 }
 
-/** Clocks that differ by less are nobody's concern, ms. */
+/** A smaller clock skew is not logged, ms. */
 const TOLD_SKEW_MS = 30_000;
 
-/** FLIPOP's. */
+/** FLIPOP's defaults. */
 export const LEASE_TIMINGS: LeaseTimings = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
 export interface LeadershipOptions extends Means {
   readonly namespace: string;
-  /** Names the process to people, e.g. its Pod; what is random is added. */
+  /** Human-readable name of the process, e.g. its Pod; a random suffix is appended. */
   readonly name: string;
   readonly timings?: LeaseTimings;
 }
 
-/** Leader election on a Lease, as client-go does it: whoever sees no renewal for the duration of the lease, by its own monotonic clock, takes it. Every
- *  replica reads the Lease all the time, so that its jobs know whether somebody leads. */
+/** Leader election on a Lease, as in client-go: a candidate that observes no renewal for the lease duration, by its own monotonic clock, takes it. Every
+ *  replica polls the Lease, so that its jobs know whether there is a leader. */
 export class LeaseElection implements Leadership {
   readonly identity: string;
   readonly #options: LeadershipOptions;
@@ -42,14 +42,14 @@ export class LeaseElection implements Leadership {
   #seenTerm = 0;
   #seenServer: string | null = null;
   #seenLease: string | null = null;
-  /** When a change of the Lease was seen, monotonic ms: others' leases end so long after it, at the latest. */
+  /** When the Lease was last seen to change, monotonic ms. Another holder's lease expires at most its duration later. */
   #changeSeenAt = Number.NEGATIVE_INFINITY;
-  /** A time, monotonic ms, at which the last renewal had certainly not been made yet: nobody can have counted from an earlier one. */
+  /** Lower bound of the time of the last renewal, monotonic ms: no candidate can have counted from an earlier one. */
   #renewedAt = Number.NEGATIVE_INFINITY;
-  /** When the last successful read was begun. */
+  /** When the last successful read was started. */
   #readAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
-  /** The holder whose clock was told to differ. */
+  /** The holder whose clock skew was logged last. */
   #differsFrom = '';
   #cancelTick: () => void = () => undefined;
   #cancelDeadline: () => void = () => undefined;
@@ -58,12 +58,12 @@ export class LeaseElection implements Leadership {
   constructor(options: LeadershipOptions) {
     this.#options = options;
     this.#timings = options.timings ?? LEASE_TIMINGS;
-    // A process that starts anew is another leader, also under its old name.
+    // A restarted process is a different leader, even under the same name.
     this.identity = `${options.name}_${randomUUID()}`;
     this.#client = leaseClient(options.connection, options.namespace, this.#timings.renewDeadlineMs / 2);
   }
 
-  /** Resolves after the first try, whatever came of it. */
+  /** Resolves after the first try, whether it succeeded or not. */
   async start(listener: LeadershipListener): Promise<void> {
     this.#listener = listener;
     await this.#tick();
@@ -114,7 +114,7 @@ export class LeaseElection implements Leadership {
     });
   }
 
-  /** Stops contending; a leader is told `lost` first. */
+  /** Stops contending; a leader receives `lost` first. */
   async release(): Promise<void> {
     this.#stopped = true;
     this.#cancelTick();
@@ -134,7 +134,7 @@ export class LeaseElection implements Leadership {
         else if (!(await this.#yield())) await this.#renew();
       } catch (error) {
         this.#options.log.warn(this.#leading ? 'the lease was not renewed' : 'the lease was not read', { error: messageOf(error) });
-        // It may be built on what the server does not have.
+        // The cached Lease may be outdated.
         if (this.#leading && error instanceof ApiError) await this.#checkHolder().catch(() => undefined);
       }
     });
@@ -154,7 +154,7 @@ export class LeaseElection implements Leadership {
     if (this.#stopped || (found !== null && !this.#mayBeTaken(found)) || this.#unfit() !== null) return;
     const sentAt = clock.monotonic();
     const taken = await this.#client.write(takenBy(found ?? this.#client.fresh(), this.identity, this.#timings.durationMs, clock.now()));
-    // Somebody was quicker; the next read shows who.
+    // Another candidate was faster; the next read shows which one.
     if (taken === null) return;
     this.#keep(taken);
     this.#holdUntil(sentAt);
@@ -177,7 +177,7 @@ export class LeaseElection implements Leadership {
     if (this.#leading) this.#holdUntil(sentAt);
   }
 
-  /** Gives the lease up when another process should have it; true when it did. */
+  /** Gives up the lease when another process should hold it; true when it did. */
   async #yield(): Promise<boolean> {
     const reason = this.#unfit();
     if (reason === null) return false;
@@ -191,7 +191,7 @@ export class LeaseElection implements Leadership {
   }
 
   async #giveUp(): Promise<void> {
-    // What was taken in the very moment of a stop counts too.
+    // Also gives up a lease that was acquired during the stop.
     if (this.#lease === null || holderOf(this.#lease) !== this.identity) return;
     try {
       const written = await this.#client.write(givenUp(this.#lease, this.#options.clock.now()));
@@ -199,12 +199,12 @@ export class LeaseElection implements Leadership {
       this.#keep(written);
       this.#renewedAt = Number.NEGATIVE_INFINITY;
     } catch (error) {
-      // Others take it when its time is over.
+      // Other candidates take it once it expires.
       this.#options.log.warn('the lease was not given up', { error: messageOf(error) });
     }
   }
 
-  /** After somebody else wrote the Lease: whether it is still ours. */
+  /** After a conflict or a refused write: checks whether this process still holds the Lease. */
   async #checkHolder(): Promise<void> {
     const startedAt = this.#options.clock.monotonic();
     const found = await this.#client.read();
@@ -219,13 +219,13 @@ export class LeaseElection implements Leadership {
     return this.#options.clock.monotonic() - this.#changeSeenAt >= durationMsOf(lease, this.#timings.durationMs);
   }
 
-  /** Takes in what a read that began at `startedAt` has shown. */
+  /** Processes the result of a read that began at `startedAt`. */
   #observe(found: Lease | null, startedAt: number): void {
     const before = this.#lease;
     const changed = JSON.stringify(found?.spec) !== JSON.stringify(before?.spec);
     if (changed) {
       this.#changeSeenAt = this.#options.clock.monotonic();
-      // Whatever is new was written after the read before this one.
+      // The change was written after the previous read.
       const held = found !== null && holderOf(found) !== '';
       this.#renewedAt = held ? this.#readAt : Number.NEGATIVE_INFINITY;
       if (found !== null && held) this.#compareClocks(found);
@@ -234,7 +234,7 @@ export class LeaseElection implements Leadership {
     this.#keep(found);
   }
 
-  /** Nothing here depends on whose clock is right; times in statuses, and when the next try comes, do. */
+  /** The election does not depend on synchronized clocks; status timestamps and retry times do. */
   #compareClocks(lease: Lease): void {
     const { clock, log } = this.#options;
     const holder = holderOf(lease);
@@ -250,7 +250,7 @@ export class LeaseElection implements Leadership {
     [this.#seenTerm, this.#seenServer, this.#seenLease] = [termOf(lease), serverOf(lease), lease.metadata.uid ?? null];
   }
 
-  /** A renewal sent at `sentAt` was accepted: leads until the deadline after it. */
+  /** A renewal sent at `sentAt` was accepted: leads until the renew deadline counted from then. */
   #holdUntil(sentAt: number): void {
     const { clock } = this.#options;
     this.#renewedAt = sentAt;

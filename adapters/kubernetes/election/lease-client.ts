@@ -2,18 +2,18 @@ import { isConflict, isNotFound, ServerUnreachable } from '../client/api-error.t
 import type { Connection } from '../client/connection.ts';
 import { holderOf, LEASE_NAME, type Lease, leaseIn, newLease } from './lease.ts';
 
-/** A Lease on the server. Each write is based on the version that it was made from. */
+/** A Lease on the server. Each write carries the resourceVersion it is based on. */
 export interface LeaseClient {
   /** Null when there is none. @throws ServerUnreachable | ApiError */
   read(): Promise<Lease | null>;
-  /** The Lease as stored, or null when somebody else wrote since or it is gone. `lease` without a version is created.
+  /** The Lease as stored, or null on a conflict or when it was deleted. A `lease` without a resourceVersion is created.
    *  @throws ServerUnreachable | ApiError */
   write(lease: Lease): Promise<Lease | null>;
-  /** One that does not exist yet. */
+  /** A Lease that does not exist yet. */
   fresh(): Lease;
 }
 
-/** The one of that name, by default that of the operator itself. */
+/** The Lease of that name; defaults to the operator's own. */
 export const leaseClient = (connection: Connection, namespace: string, deadlineMs: number, name: string = LEASE_NAME): LeaseClient => {
   const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
   const path = `${collection}/${encodeURIComponent(name)}`;
@@ -35,7 +35,7 @@ export const leaseClient = (connection: Connection, namespace: string, deadlineM
         if (holderOf(written) !== holderOf(lease)) throw new ServerUnreachable(`update ${path}: the answer is not what was written`);
         return written;
       } catch (error) {
-        // 409 of a create: somebody else created it. 404 of an update: somebody deleted it; of a create: there is no such namespace.
+        // 409 on create: another client created it. 404 on update: it was deleted; on create: the namespace does not exist.
         if (isConflict(error) || (exists && isNotFound(error))) return null;
         throw error;
       }

@@ -5,13 +5,13 @@ import { microTime } from '../client/kube-time.ts';
 const API_VERSION = 'coordination.k8s.io/v1';
 const KIND = 'Lease';
 
-/** FLIPOP's name, so that the two never run the same pools at once. */
+/** The same name as FLIPOP's, so that the two never manage the same pools at once. */
 export const LEASE_NAME = 'floating-ip-pool-controller-leader-election';
 
-/** Bears the term of the newest leader. */
+/** Carries the term of the newest leader. */
 const TERM_ANNOTATION = 'routedip.io/term';
 
-/** Bears that term and the run id of the Redis on which it was opened: a leader of before writes the term alone, and leaves this one as it is. */
+/** Carries that term and the run ID of the Redis server on which it was opened: earlier versions write only the term and leave this annotation unchanged. */
 const SERVER_ANNOTATION = 'routedip.io/redis';
 
 export interface LeaseSpec {
@@ -22,7 +22,7 @@ export interface LeaseSpec {
   readonly leaseTransitions?: number;
 }
 
-/** A Lease as the server has it. What is not read is kept, since it is written back whole. */
+/** A Lease as stored. Fields that are not read are kept, since it is written back whole. */
 export interface Lease {
   readonly metadata: { readonly uid?: string; readonly resourceVersion?: string; readonly annotations?: Readonly<Record<string, string>> };
   readonly spec?: LeaseSpec;
@@ -30,7 +30,7 @@ export interface Lease {
 
 const isAbsentOr = (value: unknown, type: 'string' | 'number'): boolean => value === undefined || typeof value === type;
 
-/** An answer as the Lease that it ought to be: who leads, and until when, goes by it, and it is written back as it came.
+/** Parses a response as a Lease. It must be valid: it decides who leads and until when, and is written back as received.
  *  @throws ServerUnreachable for anything else */
 export const leaseIn = (answer: unknown): Lease => {
   const { apiVersion, kind, metadata, spec = {} } = fieldsOf(answer);
@@ -56,7 +56,7 @@ export const termOf = ({ metadata }: Lease): number => {
   return isTerm(term) ? term : 0;
 };
 
-/** The server on which its term was opened; null when it does not say so. */
+/** The Redis server on which its term was opened; null when not recorded. */
 export const serverOf = (lease: Lease): string | null => {
   const [term, ...server] = (lease.metadata.annotations?.[SERVER_ANNOTATION] ?? '').split(' ');
   return server.length > 0 && Number(term) === termOf(lease) ? server.join(' ') : null;
@@ -66,15 +66,15 @@ export const serverOf = (lease: Lease): string | null => {
 export const durationMsOf = ({ spec }: Lease, otherwiseMs: number): number =>
   spec?.leaseDurationSeconds === undefined ? otherwiseMs : spec.leaseDurationSeconds * 1000;
 
-/** By how much the clock of the holder is ahead of one that says `now`, ms, at least; negative when it is behind, 0 when it need not differ. The renewal was made within
- *  the last `withinMs`. */
+/** Minimum skew of the holder's clock relative to `now`, ms: positive when it is ahead, negative when behind, 0 when it need not differ. The renewal was made
+ *  within the last `withinMs`. */
 export const aheadMs = ({ spec }: Lease, now: number, withinMs: number): number => {
   const renewedAt = Date.parse(spec?.renewTime ?? '');
   if (Number.isNaN(renewedAt)) return 0;
   return Math.max(0, renewedAt - now) + Math.min(0, renewedAt - (now - withinMs));
 };
 
-/** The first Lease of its name. */
+/** An unheld Lease, to be created. */
 export const newLease = (namespace: string, name: string): Lease & { readonly apiVersion: string; readonly kind: string } => ({
   apiVersion: API_VERSION,
   kind: KIND,
@@ -83,7 +83,7 @@ export const newLease = (namespace: string, name: string): Lease & { readonly ap
 
 const withSpec = (lease: Lease, change: LeaseSpec): Lease => ({ ...lease, spec: { ...lease.spec, ...change } });
 
-/** Held by `identity` from now on. A holder that takes it again counts as no transition. */
+/** Held by `identity` from now on. Re-acquiring by the same holder does not count as a transition. */
 export const takenBy = (lease: Lease, identity: string, durationMs: number, now: number): Lease => {
   const same = holderOf(lease) === identity;
   const transitions = lease.spec?.leaseTransitions ?? 0;
@@ -98,7 +98,7 @@ export const takenBy = (lease: Lease, identity: string, durationMs: number, now:
 
 export const renewed = (lease: Lease, now: number): Lease => withSpec(lease, { renewTime: microTime(now) });
 
-/** Held by nobody: others may take it at once. The short duration is for clients that look at the time alone. */
+/** Released: other candidates may take it immediately. The short duration is for clients that check only the times. */
 export const givenUp = (lease: Lease, now: number): Lease =>
   withSpec(lease, { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: microTime(now), renewTime: microTime(now) });
 

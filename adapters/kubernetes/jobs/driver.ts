@@ -18,10 +18,10 @@ export interface JobDriverOptions {
   readonly hide: Hide;
 }
 
-/** How long after its deadline a Pod may still be seen that runs no more: the kubelet of a node that is gone does not say so, ms. */
+/** How long after its deadline a Pod still counts as possibly running, ms: the kubelet of a lost node does not report its end. */
 const SLACK_MS = 60_000;
 
-/** Runs Jobs in the cluster by the templates of one class; `secrets` stand in their environment. */
+/** Runs Jobs in the cluster from the templates of one class; `secrets` are exposed in their environment. */
 export const kubernetesJobDriver =
   (options: JobDriverOptions) =>
   (templates: JobTemplates, secrets: readonly SecretRef[]): JobDriver =>
@@ -100,7 +100,7 @@ class KubernetesJobs implements JobDriver {
     return `${this.#templates.namespace}/${name}`;
   }
 
-  /** A Job that an earlier try created, perhaps where Jobs of the class ran before. */
+  /** A Job created by an earlier attempt, perhaps in a namespace that the class used before. */
   async #lookAt(job: string): Promise<JobState> {
     const { namespace, name } = placeOf(job);
     const isHere = namespace === this.#templates.namespace;
@@ -109,32 +109,32 @@ class KubernetesJobs implements JobDriver {
     return seen ? await this.#ends.stateOf(seen, namespace) : { kind: 'vanished', job };
   }
 
-  /** What has to end before the Job may be created; null for nothing. Jobs about the same that have ended, and of which nobody wants to hear, go: another actor of a RoutedIP
-   *  asks about another address, or about none. */
+  /** What must end before the Job may be created; null for nothing. Deletes ended Jobs about the same subject whose outcome is no longer needed: the outcome
+   *  of a Job about another address, or about none, may still be needed by another actor of the RoutedIP. */
   async #hindrance(request: JobRequest, jobs: ReadonlyMap<string, SeenJob>, fence: Fence): Promise<JobState | null> {
     const { purpose } = request;
     const subject = subjectLabel(request.subject);
     const address = addressLabel(request);
     const all = [...jobs.values()].filter((job) => job.purpose === purpose);
     const about = all.filter((job) => job.subject === subject);
-    // A RoutedIP that was given up may have left one that works on its address.
+    // A released RoutedIP may have left a Job that still works on its address.
     const alive = all.filter((job) => (about.includes(job) || (address !== '' && job.address === address)) && this.#ends.isAlive(job));
     for (const job of alive) if (isOutdated(job, request)) await this.#abort(job, fence);
     const [first] = alive;
     if (first) return { kind: 'busy', job: `Job ${this.#pathOf(first.name)}`, ...(await this.#ends.waitOf(first)) };
-    // Of a Job that is being deleted only its Pods do anything.
+    // A Job that is being deleted may still have running Pods.
     const pod = (await this.#watch.podsAbout({ subject, purpose })).find((each) => this.#mayRun(each, request));
     if (pod) return { kind: 'busy', job: `Pod ${this.#pathOf(pod.name)}` };
     const heard: SeenJob[] = [];
     for (const job of about) if (await this.#isHeard(job, request)) heard.push(job);
-    // What somebody asks for in our place may have to hear of them.
+    // After a leader change the new leader may still need their outcome: check the fence first.
     if (heard.length > 0) await pass(fence);
     for (const job of heard) await this.#objects.release(this.#pathOf(job.name), job);
     return null;
   }
 
-  /** Of an address that was made nobody may have heard before something is done about that one: a person may have named another one meanwhile. One that is to be deleted may stand
-   *  nowhere else. */
+  /** Whether the outcome of the Job is known. For a created address, only a later request for that same address shows it: a user may have set another one
+   *  meanwhile. A delete does not count: the Job may be the only record of the address. */
   async #isHeard(job: SeenJob, request: JobRequest): Promise<boolean> {
     if (job.action !== 'create') return job.address === addressLabel(request);
     return request.action !== 'delete' && (await this.#hasMade(job, request.env.ROUTEDIP_ADDRESS ?? ''));
@@ -146,13 +146,13 @@ class KubernetesJobs implements JobDriver {
     return state.kind === 'succeeded' && state.message.address === address;
   }
 
-  /** What it says of its end is not to be believed for ever: the node may be gone. */
+  /** A Pod does not count as running forever: its node may be gone and never report the end. */
   #mayRun({ ended, goneBy, createdAt }: SeenPod, request: JobRequest): boolean {
     if (ended) return false;
     return this.#clock.now() < (goneBy ?? createdAt + deadlineMsOf(this.#templateOf(request))) + SLACK_MS;
   }
 
-  /** A Job that takes away what may be wanted by now ends before anything else is done. */
+  /** A Job that may remove something that is wanted by now is stopped first. */
   async #abort(job: SeenJob, fence: Fence): Promise<void> {
     await pass(fence);
     await this.#objects.delete(this.#pathOf(job.name), job, 'Foreground');
@@ -172,7 +172,7 @@ class KubernetesJobs implements JobDriver {
     const job = this.#pathOf(jobName(request));
     fence.assertFresh();
     const isNew = await this.#objects.create(this.#templates.namespace, body);
-    // An earlier run of the same try has created it: its answer was lost.
+    // An earlier run of the same attempt created it, but its response was lost.
     return isNew ? { kind: 'running', job } : await this.#lookAt(job);
   }
 }
@@ -183,5 +183,5 @@ async function pass(fence: Fence): Promise<void> {
   fence.assertFresh();
 }
 
-/** It prunes by what was wanted once. */
+/** It prunes according to an outdated request. */
 const isOutdated = (job: SeenJob, request: JobRequest): boolean => job.action === 'prune' && job.inputHash !== inputHash(request);

@@ -11,7 +11,7 @@ export interface JobEndsOptions {
   readonly namespace: string;
 }
 
-/** What was seen of the Pods of a Job that had not begun. */
+/** The last observation of the Pods of a running Job. */
 interface Sighting {
   /** By the monotonic clock, ms. */
   readonly at: number;
@@ -19,23 +19,23 @@ interface Sighting {
   readonly waits: Finding | null;
 }
 
-/** So long a Pod has for its start before anybody asks what it waits for, ms. */
+/** How long a Pod may take to start before its wait reason is looked up, ms. */
 const PATIENCE_MS = 5_000;
-/** At its deadline the Pods of a Job are deleted. If none had begun so shortly before, none did, ms. */
+/** The Pods of a Job are deleted at its deadline. If none had started this shortly before, none did, ms. */
 const RECENT_MS = 5_000;
-/** How long after its deadline a Job may be without an end before nobody waits for one any more, ms. */
+/** How long after its deadline the end of a Job is awaited, ms. */
 const OVERDUE_MS = 60_000;
 
 const LONGEST_TEXT = 300;
-/** The standard `restricted` has much to say of one Pod. */
+/** Violations of the standard `restricted` make long messages. */
 const LONGEST_WAIT = 800;
 
-/** Of a container that is about to begin, unless an Event says otherwise. */
+/** Wait reasons of a container that is about to start, unless an Event says otherwise. */
 const BEGINNING: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
-/** What a condition may have as its reason. */
+/** Valid condition reasons. */
 const REASON = /^[A-Z][A-Za-z0-9]{0,126}$/;
 
-/** How Jobs ended, and why those that did not begin did not. */
+/** How Jobs ended, and why Jobs that did not start did not. */
 export class JobEnds {
   readonly #options: JobEndsOptions;
   readonly #sightings = new Map<string, Sighting>();
@@ -63,12 +63,12 @@ export class JobEnds {
     return sighting !== undefined && this.#options.clock.monotonic() - sighting.at <= RECENT_MS;
   }
 
-  /** It may still do something, or begin to. */
+  /** It may still do something, or start to. */
   isAlive(job: SeenJob): boolean {
     return job.end === null && !job.deleting && !this.#isOverdue(job);
   }
 
-  /** Looks, while the Job lives, whether it has begun, and if not, what is wrong. @throws ServerUnreachable | ApiError */
+  /** Checks whether a running Job has started, and if not, why. @throws ServerUnreachable | ApiError */
   async waitOf(job: SeenJob): Promise<{ readonly waits: Finding } | null> {
     const { clock, watch } = this.#options;
     const before = this.#sightings.get(job.uid);
@@ -81,7 +81,7 @@ export class JobEnds {
     return started || !waits || BEGINNING.has(waits.reason) ? null : { waits };
   }
 
-  /** What a Pod says itself; else what is told of it, or of the Job while it has none. */
+  /** The wait reason in the Pod's status; otherwise the latest warning Event about the Pod, or about the Job while it has no Pod. */
   async #reasonOf({ uid }: SeenJob, [pod]: readonly SeenPod[]): Promise<Finding | null> {
     const said = pod?.waits ?? null;
     if (said && !BEGINNING.has(said.reason)) return cutOff(said);
@@ -100,11 +100,11 @@ export class JobEnds {
 
   #note({ uid }: SeenJob, sighting: Sighting): void {
     this.#sightings.set(uid, sighting);
-    // Jobs may end while other processes look.
+    // The end of a Job may be observed by another process, so old sightings are dropped here.
     for (const [key, { at }] of this.#sightings) if (sighting.at - at > 3_600_000) this.#sightings.delete(key);
   }
 
-  /** Nobody ends Jobs here: the controller that would is away. */
+  /** The Job controller, which would end the Job, does not run. */
   #overdue({ uid, deadlineMs }: SeenJob, name: string): JobState {
     const waits = this.#sightings.get(uid)?.waits?.message ?? '';
     const text = `Job ${name} has not ended ${(deadlineMs ?? 0) / 1000 + OVERDUE_MS / 1000} s after it was created${waits && `; its Pod waits: ${waits}`}`;
@@ -114,7 +114,7 @@ export class JobEnds {
 
 const cutOff = ({ reason, message }: Finding): Finding => ({ reason, message: message.slice(0, LONGEST_WAIT) });
 
-/** Somebody has deleted the Job, and it is kept: what its Pod does is all that there is still to hear. */
+/** The Job was deleted, but a finalizer keeps it: only its Pods can still show the outcome. */
 const leaving = (name: string, pods: readonly SeenPod[]): JobState => {
   if (pods.some(({ ended }) => !ended)) return { kind: 'running', job: name };
   const exits = pods.flatMap((pod) => pod.exits);
@@ -124,13 +124,13 @@ const leaving = (name: string, pods: readonly SeenPod[]): JobState => {
     : (exited(name, pods) ?? { kind: 'vanished', job: name });
 };
 
-/** Of the Pod that succeeded; of several containers that of the first with anything to say. */
+/** The message of the Pod that succeeded: of several containers, the first that is not empty. */
 const messageOf = (pods: readonly SeenPod[]): JobMessage =>
   pods.flatMap((pod) => pod.exits.map(({ message }) => message)).find((message) => Object.keys(message).length > 0) ?? {};
 
 const failed = (job: SeenJob, name: string, pods: readonly SeenPod[], sighting: Sighting | null): JobState => {
   const why = job.end?.kind === 'failed' ? job.end.text : '';
-  // A container that is killed at the deadline ends with a code of the system's.
+  // A container that is killed at the deadline has a meaningless exit code.
   const exit = isDeadline(job) ? null : exited(name, pods);
   if (exit) return exit;
   const waits = (pods.find((pod) => pod.waits)?.waits ?? sighting?.waits)?.message ?? '';
@@ -146,7 +146,7 @@ const exited = (name: string, pods: readonly SeenPod[]): JobState | null => {
   return { kind: 'failed', job: name, exitCode: exit.code > LAST_EXIT ? null : exit.code, ran: true, text };
 };
 
-/** A higher exit code means that a signal has ended the container, or what its script ran: 137 when there is no memory left, for example. */
+/** A higher exit code means that a signal ended the container or a command of its script, e.g. 137 when out of memory. */
 const LAST_EXIT = 128;
 
 const isDeadline = ({ end }: SeenJob): boolean => end?.kind === 'failed' && end.isDeadline;

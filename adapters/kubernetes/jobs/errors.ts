@@ -7,11 +7,11 @@ import type { Hide } from './reading.ts';
 interface Refused {
   readonly what: string;
   readonly reason?: JobFailure['reason'];
-  /** A refusal may repeat what was to be written. */
+  /** A refusal may quote what was sent. */
   readonly hide: Hide;
 }
 
-/** What a refusal of the API server means for a Job. None of them had an effect. Anything but a refusal is answered as it is. */
+/** Translates a refusal of the API server into an error of the Job. A refused request had no effect. Other errors are returned unchanged. */
 export const refused = (error: unknown, { what, reason, hide }: Refused): unknown => {
   if (!(error instanceof ApiError)) return error;
   const of = (kind: JobFailure['kind'], conditionReason = reason): ProviderError =>
@@ -20,7 +20,7 @@ export const refused = (error: unknown, { what, reason, hide }: Refused): unknow
     case 'Invalid':
       return of('Invalid');
     case 'Forbidden':
-      // A quota frees itself; a permission has to be given.
+      // A quota may become free by itself; a permission must be granted.
       if (/exceeded quota/.test(error.message)) return of('Unavailable');
       return isRightMissing(error) ? of('Unsupported', 'Forbidden') : of('Unsupported');
     case 'NotFound':
@@ -32,7 +32,7 @@ export const refused = (error: unknown, { what, reason, hide }: Refused): unknow
   }
 };
 
-/** Answers what `call` does; what the API server refuses is thrown as what can be done about it. */
+/** Returns the result of `call`; refusals of the API server are thrown as classified by `refused`. */
 export const classified = async <T>({ purpose, action }: JobRequest, hide: Hide, call: () => Promise<T>): Promise<T> => {
   try {
     return await call();

@@ -10,14 +10,14 @@ export const LABELS = {
   name: 'routedip.io/routedip-name',
   uid: 'routedip.io/routedip-uid',
   epoch: 'routedip.io/epoch',
-  /** Stands for what no two live Jobs may be about. */
+  /** Digest of the subject: no two live Jobs may have the same. */
   subject: 'routedip.io/subject',
-  /** The address that it is told of: no two live Jobs may be about that either, whatever RoutedIPs they work for. */
+  /** The address passed to the Job: no two live Jobs may have the same, even for different RoutedIPs. */
   address: 'routedip.io/address',
 } as const;
 
 export const INPUT_HASH = 'routedip.io/input-hash';
-/** Of the Pod: what the file holds that its containers read. */
+/** Annotation of the Pod with the content of the request file that its containers read. */
 export const REQUEST = 'routedip.io/request';
 
 const LONGEST_LABEL = 63;
@@ -33,14 +33,14 @@ const canonical = (value: unknown): string =>
       : inner,
   );
 
-/** Whether two Jobs ask for the same: what they are told, but for the try and its deadline. */
+/** Equal for two Jobs that request the same: a hash of their input without attempt and deadline. */
 export const inputHash = ({ action, env, request }: Pick<JobRequest, 'action' | 'env' | 'request'>): string => {
   const { ROUTEDIP_ATTEMPT: _, ...told } = env;
   return digest(canonical([action, told, request as Json]), 32);
 };
 
-/** `rip-r-<hash>` for addresses, `rip-f-<hash>` for firewalls: the same try of the same request has the same name on every process. One that creates is found by its
- *  intent, though it would be told of other ports, or of another policy, by now. */
+/** `rip-r-<hash>` for addresses, `rip-f-<hash>` for firewalls: the same attempt of the same request has the same name in every process. The name of a create Job
+ *  does not depend on its input, so that it is found even when ports or policies have changed since. */
 export const jobName = (request: JobRequest): string => {
   const { subject, purpose, action, epoch, attempt } = request;
   const initial = purpose === 'updateRoutedIP' ? 'r' : 'f';
@@ -48,19 +48,19 @@ export const jobName = (request: JobRequest): string => {
   return `rip-${initial}-${digest(canonical([subject, purpose, action, epoch, ...input, attempt]), 40)}`;
 };
 
-/** The text itself where it is a legal value of a label; else what is legal of it and a digest, so that different texts stay different. */
+/** The text itself where it is a valid label value; otherwise a sanitized prefix plus a digest, so that different texts stay different. */
 export const labelValue = (text: string): string => {
   if (text === '' || (text.length <= LONGEST_LABEL && /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(text))) return text;
   const legal = text.replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, LONGEST_LABEL - DIGEST - 1);
   return `${legal.replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')}-${digest(text, DIGEST)}`.replace(/^-/, '');
 };
 
-/** Empty for a request that is about no address. */
+/** Empty for a request without an address. */
 export const addressLabel = ({ env: { ROUTEDIP_ADDRESS = '' } }: Pick<JobRequest, 'env'>): string => labelValue(ROUTEDIP_ADDRESS);
 
 export const subjectLabel = (subject: string): string => digest(subject, 32);
 
-/** The Job's part of what `JobState` calls it, and its namespace. */
+/** Splits the `namespace/name` of a `JobState`. */
 export const placeOf = (job: string): { readonly namespace: string; readonly name: string } => {
   const [namespace = '', name = ''] = job.split('/', 2);
   return { namespace, name };

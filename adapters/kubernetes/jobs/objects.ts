@@ -6,7 +6,7 @@ import { placeOf } from './names.ts';
 import { type Hide, readJob, type SeenJob } from './reading.ts';
 import { ENFORCED_STANDARD } from './security.ts';
 
-/** What is written of Jobs, one request at a time. Jobs are named `namespace/name`. */
+/** Reads and writes Jobs. A `job` is `namespace/name`. */
 export class JobObjects {
   readonly #connection: Connection;
   readonly #hide: Hide;
@@ -26,7 +26,7 @@ export class JobObjects {
     }
   }
 
-  /** The Pod security standard that the namespace enforces by its label; empty for none, and where it may not be read.
+  /** The Pod security standard that the namespace enforces by its label; empty for none, and when reading it is forbidden.
    *  @throws ServerUnreachable | ApiError */
   async standardOf(namespace: string): Promise<string> {
     try {
@@ -34,13 +34,13 @@ export class JobObjects {
       const { metadata } = found as { readonly metadata?: { readonly labels?: Readonly<Record<string, string>> } };
       return metadata?.labels?.[ENFORCED_STANDARD] ?? '';
     } catch (error) {
-      // A role of before this was asked: its Jobs go on as they were.
+      // A role of an earlier version does not permit this: Jobs continue as before.
       if (isForbidden(error)) return '';
       throw error;
     }
   }
 
-  /** False when one of that name is there already. @throws ServerUnreachable | ApiError */
+  /** False when a Job of that name already exists. @throws ServerUnreachable | ApiError */
   async create(namespace: string, body: unknown): Promise<boolean> {
     try {
       await this.#connection.send({ method: 'POST', path: `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs`, body });
@@ -51,17 +51,17 @@ export class JobObjects {
     }
   }
 
-  /** Deletes the very Job that was seen: `Foreground` keeps it there until its Pods are gone. @throws ServerUnreachable | ApiError */
+  /** Deletes exactly the Job that was seen, by uid: `Foreground` keeps it until its Pods are gone. @throws ServerUnreachable | ApiError */
   async delete(job: string, { uid }: Pick<SeenJob, 'uid'>, propagationPolicy: 'Foreground' | 'Background'): Promise<void> {
     const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy, preconditions: { uid } };
     await this.#connection.send({ method: 'DELETE', path: pathOf(job), body }).catch(unlessGone);
   }
 
-  /** Deletes it although it is kept. @throws ServerUnreachable | ApiError */
+  /** Deletes the Job and removes our finalizer. @throws ServerUnreachable | ApiError */
   async release(job: string, seen: SeenJob): Promise<void> {
     if (!seen.deleting) await this.delete(job, seen, 'Background');
     if (!seen.finalizers.includes(FINALIZER)) return;
-    // The garbage collector takes its own finalizer off at the same time.
+    // The garbage collector removes its own finalizer at the same time.
     await despiteConflicts(async () => {
       const left = await this.get(job);
       if (left?.uid !== seen.uid) return;
@@ -81,7 +81,7 @@ const pathOf = (job: string): string => {
   return `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs/${encodeURIComponent(name)}`;
 };
 
-/** Another one bears the name by now, or it has changed, or there is none. */
+/** Ignores that the Job is gone or was replaced by another of the same name. */
 const unlessGone = (error: unknown): void => {
   if (!isNotFound(error) && !isConflict(error)) throw error;
 };

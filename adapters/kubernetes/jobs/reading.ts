@@ -2,7 +2,7 @@ import type { JobMessage } from '../../../actors/ports/job-driver.ts';
 import { type Fields, type Finding, fieldsOf } from '../../../machines/model/types.ts';
 import { INPUT_HASH, LABELS } from './names.ts';
 
-/** A Job reduced to what decides. */
+/** A Job reduced to the fields that decisions depend on. */
 export interface SeenJob {
   readonly name: string;
   readonly uid: string;
@@ -14,7 +14,7 @@ export interface SeenJob {
   readonly inputHash: string;
   /** ms since the epoch. */
   readonly createdAt: number;
-  /** How long it may run, ms; null for as long as it likes. */
+  /** How long it may run, ms; null for no limit. */
   readonly deadlineMs: number | null;
   readonly deleting: boolean;
   readonly finalizers: readonly string[];
@@ -28,27 +28,27 @@ export interface SeenPod {
   readonly uid: string;
   readonly job: string;
   readonly createdAt: number;
-  /** When it is to be gone at the latest, ms since the epoch; null while nobody deletes it. */
+  /** When it must be gone at the latest, ms since the epoch; null unless it is being deleted. */
   readonly goneBy: number | null;
-  /** No container of it runs any more, or ever will. */
+  /** None of its containers runs any more, or ever will. */
   readonly ended: boolean;
-  /** A container of it began at some time. */
+  /** One of its containers has started at some time. */
   readonly started: boolean;
-  /** Why no container begins, in Kubernetes' words; null when nothing is known of it. */
+  /** Why no container starts, in Kubernetes' words; null when unknown. */
   readonly waits: Finding | null;
-  /** Of the containers that ended, in the order of the template, those of the start first. */
+  /** Of the containers that ended, in template order, init containers first. */
   readonly exits: readonly SeenExit[];
 }
 
 interface SeenExit {
   readonly code: number;
   readonly message: JobMessage;
-  /** What it said for people. */
+  /** Its human-readable message. */
   readonly said: string;
 }
 
-/** Takes secrets out of a text. What Jobs, their Pods and the Events about them say passes through it as it is read: a script may print its environment, and half a
- *  secret, where a text was cut off, is not known as one. */
+/** Redacts secrets in a text. Texts from Jobs, their Pods and their Events pass through it as they are read: a script may print its environment, and a truncated
+ *  secret would not be recognized. */
 export type Hide = (text: string) => string;
 
 const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : []);
@@ -119,12 +119,12 @@ const hasStarted = (container: Fields): boolean => {
   return running !== undefined || terminated !== undefined || fieldsOf(container.lastState).terminated !== undefined;
 };
 
-/** A container that is to start again tells of its last end only there. */
+/** A container that is about to restart shows its last exit only in `lastState`. */
 const exitOf = (container: Fields, hide: Hide): readonly SeenExit[] => {
   const { exitCode, message } = fieldsOf(stateOf(container).terminated ?? fieldsOf(container.lastState).terminated);
   if (typeof exitCode !== 'number') return [];
   const raw = textOf(message);
-  // What stands where an address should be is shown as well when it is none.
+  // All fields are redacted: an invalid address is shown to the user too.
   const told: JobMessage = Object.fromEntries(Object.entries(readMessage(raw)).map(([key, text]) => [key, hide(text)]));
   return [{ code: exitCode, message: told, said: told.message ?? hide(raw.trim()) }];
 };
@@ -140,7 +140,7 @@ const findingOf = ({ reason, message }: Fields, hide: Hide): Finding => ({
   message: joined(hide, reason, message),
 });
 
-/** What a Warning Event says. */
+/** The finding in a Warning Event. */
 export const readEvent = (object: unknown, hide: Hide): { readonly at: number; readonly finding: Finding } => {
   const event = fieldsOf(object);
   const { lastTimestamp, eventTime, series, metadata } = event;
@@ -148,10 +148,10 @@ export const readEvent = (object: unknown, hide: Hide): { readonly at: number; r
   return { at, finding: findingOf(event, hide) };
 };
 
-/** As Kubernetes cuts off what a container says at its end, bytes. */
+/** Kubernetes truncates termination messages to this, bytes. */
 const LONGEST_MESSAGE = 4096;
 
-/** What is no JSON object of texts says nothing. */
+/** Empty unless the text is a JSON object; fields that are not strings are dropped. */
 const readMessage = (text: string): JobMessage => {
   const fields = Buffer.byteLength(text) > LONGEST_MESSAGE ? {} : parsed(text);
   const of = (key: 'address' | 'providerID' | 'message'): JobMessage => {
@@ -165,7 +165,7 @@ const parsed = (text: string): Fields => {
   try {
     return fieldsOf(JSON.parse(text));
   } catch {
-    // People may write there what they like.
+    // Scripts may write any text there.
     return {};
   }
 };

@@ -8,7 +8,7 @@ import { restrictedContext } from './security.ts';
 
 export interface Rendering {
   readonly templates: Omit<JobTemplates, 'updateRoutedIP' | 'updateFirewall'>;
-  /** The JobSpec that the class gives for the purpose. */
+  /** The class's JobSpec for the purpose. */
   readonly template: unknown;
   readonly secrets: readonly SecretRef[];
   readonly request: JobRequest;
@@ -19,9 +19,9 @@ export interface Rendering {
 }
 
 const DEADLINE_SECONDS = 300;
-/** A safety net: a Job that ended is deleted as soon as its end was heard. */
+/** A safety net: an ended Job is deleted as soon as its outcome was received. */
 const KEEP_SECONDS = 3600;
-/** Of all annotations of an object together, keys and values, in bytes. */
+/** Limit for all annotations of an object together, keys and values, in bytes. */
 const LARGEST_ANNOTATIONS = 256 * 1024;
 
 const FOLDER = '/etc/routedip';
@@ -33,8 +33,9 @@ export const deadlineMsOf = (template: unknown): number => {
   return (typeof activeDeadlineSeconds === 'number' ? activeDeadlineSeconds : DEADLINE_SECONDS) * 1000;
 };
 
-/** The Job of one request: the template with the request, a deadline and labels, and in a namespace that enforces the standard `restricted` with what that asks
- *  for. What the template says of images, commands, resources, accounts and security stands; the contract's variables are ours. @throws ProviderError Invalid when the request is too large */
+/** The Job of one request: the template with the request, a deadline and labels, and in a namespace that enforces the standard `restricted` with what that
+ *  requires. The template's images, commands, resources, accounts and security settings are kept; the contract's variables are ours.
+ *  @throws ProviderError Invalid when the request is too large */
 export const renderJob = (rendering: Rendering): Fields => {
   const { templates, request } = rendering;
   const template = fieldsOf(rendering.template);
@@ -47,7 +48,7 @@ export const renderJob = (rendering: Rendering): Fields => {
       namespace: templates.namespace,
       labels,
       annotations: { [INPUT_HASH]: inputHash(request) },
-      // That it is not there has to mean that it never was: else nobody could tell whether an address was made.
+      // Absence must mean that it never existed: otherwise it would be unknown whether an address was created.
       ...(request.action === 'create' && { finalizers: [FINALIZER] }),
       ownerReferences: [
         { apiVersion: API_VERSION, kind: templates.owner.kind, name: templates.owner.name, uid: templates.owner.uid, controller: true },
@@ -87,7 +88,7 @@ const podTemplate = (rendering: Rendering, template: Fields, labels: Readonly<Re
   const annotations = { ...fieldsOf(metadata.annotations), [REQUEST]: JSON.stringify(rendering.request.request ?? {}) };
   refuseLarge(rendering, annotations);
   const env = envOf(rendering);
-  // A Pod for Windows may not say what the standard asks of others.
+  // A Windows Pod must not set the fields that the standard requires of others.
   const isRestricted = rendering.standard === 'restricted' && fieldsOf(spec.os).name !== 'windows';
   const inContainer = (container: unknown): Fields => ({
     ...completed(fieldsOf(container), env, rendering.secrets),
@@ -134,14 +135,14 @@ const envOf = ({ templates, template, request, now }: Rendering): Readonly<Recor
   ROUTEDIP_FIREWALL_MAP_FILE: `${FOLDER}/request.json`,
 });
 
-/** Ours comes first, so that the template's own variables may refer to it: what stands later can name what stands before. */
+/** Our variables come first, so that the template's own may refer to them: `$(VAR)` refers only to earlier entries. */
 const completed = (container: Fields, env: Readonly<Record<string, string>>, secrets: readonly SecretRef[]): Fields => {
   const own = listOf(container.env).filter((entry) => !Object.hasOwn(env, String(fieldsOf(entry).name)));
   const from = secrets.map(({ name, optional }) => ({ secretRef: { name, ...(optional && { optional }) } }));
   return {
     ...copy(container),
     env: [...Object.entries(env).map(([name, value]) => ({ name, value })), ...own],
-    // Of two sources that have the same key the later one counts: the template's own.
+    // If two sources have the same key, the later one wins: the template's own.
     ...((from.length > 0 || container.envFrom !== undefined) && { envFrom: [...from, ...listOf(container.envFrom)] }),
     volumeMounts: [...listOf(container.volumeMounts), { name: VOLUME, mountPath: FOLDER, readOnly: true }],
   };

@@ -1,13 +1,13 @@
 type Fields = Readonly<Record<string, unknown>>;
 
-/** On a Namespace: the Pod security standard that its Pods have to meet. */
+/** Label of a Namespace with the Pod security standard that its Pods must meet. */
 export const ENFORCED_STANDARD = 'pod-security.kubernetes.io/enforce';
 
-/** Nobody in particular: any image runs as it that needs no user of its own. */
+/** An arbitrary non-root user: any image that needs no specific user runs as it. */
 const NOBODY = 65_532;
 
-/** What the Pod security standard `restricted` asks of a container, where neither it nor its Pod says anything of it. Without it there would be no Pod; what the
- *  template says stands, if it is refused for it too. Whoever says `runAsNonRoot` has an image with a numeric user of its own, which stays. */
+/** The fields that the Pod security standard `restricted` requires of a container, where neither it nor its Pod sets them; without them the Pod would be
+ *  rejected. Values of the template are kept, even if they get it rejected. A template that sets `runAsNonRoot` has an image with its own numeric user, which is kept. */
 export const restrictedContext = (pod: Fields, container: Fields): Fields => {
   const own = fieldsOf(container.securityContext);
   const said = { ...fieldsOf(pod.securityContext), ...own };
@@ -20,7 +20,7 @@ export const restrictedContext = (pod: Fields, container: Fields): Fields => {
   };
 };
 
-/** What is null is not said. */
+/** Null counts as not set. */
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))

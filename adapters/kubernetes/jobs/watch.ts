@@ -9,14 +9,14 @@ export interface JobWatchOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly namespace: string;
-  /** Value of the label of the class. */
+  /** Value of the class label. */
   readonly className: string;
   readonly hide: Hide;
 }
 
-/** So old may a list be that jobs look at, ms. */
+/** Maximum age of a cached list of Jobs, ms. */
 const FRESH_MS = 450;
-/** So old may the Pods be that are looked at while a Job has not begun, ms. */
+/** Maximum age of the cached Pods while a Job has not started, ms. */
 const PODS_FRESH_MS = 2_000;
 
 interface Cached<T> {
@@ -24,7 +24,7 @@ interface Cached<T> {
   readonly result: Promise<ReadonlyMap<string, T>>;
 }
 
-/** The Jobs of one class and their Pods. However many jobs look, a list is read at most twice a second. */
+/** The Jobs of one class and their Pods. Lists of Jobs are shared, about two a second however many jobs read them. */
 export class JobWatch {
   readonly #options: JobWatchOptions;
   #jobs: Cached<SeenJob> | null = null;
@@ -34,13 +34,13 @@ export class JobWatch {
     this.#options = options;
   }
 
-  /** All Jobs of the class by name, as they were a moment ago. @throws ServerUnreachable | ApiError */
+  /** All Jobs of the class by name, at most slightly stale. @throws ServerUnreachable | ApiError */
   recentJobs(): Promise<ReadonlyMap<string, SeenJob>> {
     if (!this.#isFresh(this.#jobs, FRESH_MS)) return this.jobsNow();
     return this.#jobs.result;
   }
 
-  /** As they are when this is asked, or later. @throws ServerUnreachable | ApiError */
+  /** All Jobs of the class as of the call, or later. @throws ServerUnreachable | ApiError */
   jobsNow(): Promise<ReadonlyMap<string, SeenJob>> {
     const { namespace, className, hide } = this.#options;
     const path = `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs`;
@@ -52,7 +52,7 @@ export class JobWatch {
     return listed.result;
   }
 
-  /** Pods of Jobs of the class, as they were at `at` or later, a moment ago by the monotonic clock. @throws ServerUnreachable | ApiError */
+  /** Pods of Jobs of the class as of `at` or later, at most slightly stale; `at` is on the monotonic clock. @throws ServerUnreachable | ApiError */
   async recentPods(): Promise<{ readonly at: number; readonly pods: readonly SeenPod[] }> {
     const listed = this.#isFresh(this.#pods, PODS_FRESH_MS)
       ? this.#pods
@@ -64,19 +64,19 @@ export class JobWatch {
     return { at: listed.begunAt, pods: [...(await listed.result).values()] };
   }
 
-  /** Pods of one Job as they are now, the newest first. @throws ServerUnreachable | ApiError */
+  /** The current Pods of one Job, newest first. @throws ServerUnreachable | ApiError */
   async podsOf(job: string): Promise<readonly SeenPod[]> {
     const pods = await this.#listPods(`job-name=${job}`);
     return [...pods.values()].sort((a, b) => b.createdAt - a.createdAt || (a.name < b.name ? 1 : -1));
   }
 
-  /** Pods of all Jobs about one subject and purpose, those that are gone too. @throws ServerUnreachable | ApiError */
+  /** Pods of all Jobs about one subject and purpose, including deleted Jobs. @throws ServerUnreachable | ApiError */
   async podsAbout({ subject, purpose }: Pick<SeenJob, 'subject' | 'purpose'>): Promise<readonly SeenPod[]> {
     return [...(await this.#listPods(`${LABELS.subject}=${subject},${LABELS.purpose}=${purpose}`)).values()];
   }
 
-  /** What was last wrong with a Job or a Pod, as their controllers and the kubelet say; null for nothing. That a Pod was once not scheduled says nothing: it says
-   *  so itself while it is not. @throws ServerUnreachable | ApiError */
+  /** The latest warning Event about a Job or a Pod; null for none. FailedScheduling is ignored: it may be outdated, and the Pod's status shows it
+   *  while it lasts. @throws ServerUnreachable | ApiError */
   async warningAbout(uid: string): Promise<Finding | null> {
     const path = `/api/v1/namespaces/${encodeURIComponent(this.#options.namespace)}/events`;
     const fieldSelector = `involvedObject.uid=${uid},type=Warning,reason!=FailedScheduling`;

@@ -19,15 +19,15 @@ import { SelectorFollower } from './selector-follower.ts';
 import { ServiceFollower } from './service-follower.ts';
 
 export interface ClusterWatchesOptions extends Surroundings {
-  /** The name of an object's selectors that its facts bear: the machines' own function. */
+  /** Derives the query name in an object's facts from its selectors: the machines' own function. */
   queryOf(match: MatchSelectors): string;
 }
 
-/** A change of annotations alone is for the writer; what is read of them is among the addresses. */
+/** Annotations are only for the writer, so a change of them alone is ignored; those that others read are part of the node, as addresses. */
 const sameNode = (before: SeenNode, after: SeenNode): boolean =>
   before.unclear === after.unclear && isDeepStrictEqual(before.node, after.node);
 
-/** What objects ask of the cluster, from one watch for each kind of object, however many ask and whatever they select. Each is there as long as somebody asks. */
+/** What objects need from the cluster, through one shared watch per kind of object. A watch exists only while it has users. */
 export class ClusterWatches {
   readonly #queryOf: ClusterWatchesOptions['queryOf'];
   readonly #nodes: ObjectCache<SeenNode>;
@@ -37,9 +37,9 @@ export class ClusterWatches {
   readonly #selectedPods: PodSelections;
   readonly #services: ObjectCache<SeenService>;
   readonly #endpoints: EndpointWatches;
-  /** Null when they are to be looked up anew: a failover waits for no look at thousands of other nodes. */
+  /** Null when it must be recomputed. Cached, so that a failover does not wait for a scan of thousands of nodes. */
   #evacuating: readonly EvacuatedNode[] | null = null;
-  /** Behind all nodes; null when they are to be looked up anew. */
+  /** The machines of all nodes; null when they must be recomputed. */
   #machines: ReadonlyMap<string, string> | null = null;
 
   constructor(options: ClusterWatchesOptions) {
@@ -79,7 +79,7 @@ export class ClusterWatches {
     this.#endpoints = new EndpointWatches(options, shared);
   }
 
-  /** For an object of a kind that asks something of the cluster; `status` answers its status as last seen. */
+  /** For an object of a kind that needs something from the cluster; `status` returns its last seen status. */
   follower({ kind }: ObjectRef, news: FollowerNews, status: () => Json): Follower {
     const [nodes, pods] = [this.#nodes, this.#pods];
     if (kindOf(kind).role === 'selects') {
@@ -89,7 +89,7 @@ export class ClusterWatches {
     return new ServiceFollower({ nodes, pods, services: this.#services, slices: this.#endpoints.slices }, news, status);
   }
 
-  /** Every node that is seen. */
+  /** All observed nodes. */
   nodes(): Iterable<SeenNode> {
     return this.#nodes.values();
   }
@@ -98,31 +98,31 @@ export class ClusterWatches {
     return this.#nodes.reflector?.get(name) ?? null;
   }
 
-  /** The names of the nodes that bear the address in an annotation. */
+  /** The names of the nodes annotated with the address. */
   nodesBearing(address: string): Iterable<string> {
     return this.#borne.bearing(address);
   }
 
-  /** Those that somebody has evacuated, and those of which nobody can tell, by name. The same array until one of them changes. */
+  /** Nodes marked for evacuation, and nodes whose evacuation annotation is unclear, by name. The same array until one of them changes. */
   evacuating(): readonly EvacuatedNode[] {
     if (!this.#nodes.reflector?.synced) return [];
     this.#evacuating ??= this.#nodes.values().flatMap(evacuated);
     return this.#evacuating;
   }
 
-  /** The machines behind all nodes, with the names of these: the same map until one of them changes. Null while the nodes are not seen. */
+  /** Node names by machine, for all nodes: the same map until one of them changes. Null until the nodes are synced. */
   machines(): ReadonlyMap<string, string> | null {
     if (!this.#nodes.reflector?.synced) return null;
     this.#machines ??= new Map([...this.#nodes.values()].map((seen) => [machineOf(seen), seen.node.name]));
     return this.#machines;
   }
 
-  /** Looks again for what the server may have come to serve. */
+  /** Checks whether the server now serves a newer API. */
   review(): void {
     this.#endpoints.review();
   }
 
-  /** The caches, for a look at how they stand. */
+  /** The caches, for inspecting their state. */
   caches(): readonly Cache[] {
     return [this.#nodes, this.#pods, this.#services, this.#endpoints.slices].flatMap(({ kind, reflector }) =>
       reflector === null ? [] : [{ kind, reflector }],
@@ -130,7 +130,7 @@ export class ClusterWatches {
   }
 }
 
-/** Of a Node without a providerID its name stands for it. */
+/** The providerID; the name for a Node without one. */
 const machineOf = ({ node: { providerID, name } }: SeenNode): string => providerID || name;
 
 const evacuated = ({ node: { name, providerID, evacuating }, unclear }: SeenNode): readonly EvacuatedNode[] => {

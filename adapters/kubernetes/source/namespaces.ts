@@ -12,7 +12,7 @@ interface Labelled {
 
 const QUERY = { path: '/api/v1/namespaces', labelSelector: '' };
 
-/** The labels of all Namespaces through one watch, which begins when they are first asked for. Needs the right to list and watch Namespaces. */
+/** The labels of all Namespaces through one watch, which starts on first use. Needs the right to list and watch Namespaces. */
 export class KubernetesNamespaces implements Namespaces {
   readonly #reflector: Reflector<Labelled>;
   readonly #listeners: ((namespace: string | null) => void)[] = [];
@@ -49,7 +49,7 @@ export class KubernetesNamespaces implements Namespaces {
     this.#reflector.stop();
   }
 
-  /** What people are told has the reason. Labels that were read before count on. */
+  /** Notifies listeners, whose messages include the reason. Labels that were read before remain valid. */
   #troubled(): void {
     if (!this.#reflector.synced) for (const listener of this.#listeners) listener(null);
   }

@@ -9,11 +9,11 @@ import { ApiError } from '../client/api-error.ts';
 type Name = Pick<SecretRef, 'namespace' | 'name'>;
 type Values = Readonly<Record<string, string>>;
 
-/** What the API server takes for the name of a Secret, and of its namespace. Both become a part of a path and of a selector. */
+/** Valid names of a Secret and of its namespace. Both become part of a path and of a selector. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** Secrets through one watch each, which selects it by its name: a Role that names single Secrets (`resourceNames` with get, list and watch) is enough. */
+/** Watches each Secret individually by name: a Role limited to single Secrets (`resourceNames` with get, list and watch) is enough. */
 export class KubernetesSecrets implements Secrets {
   readonly #world: Surroundings;
   readonly #watched = new Map<string, WatchedSecret>();
@@ -53,7 +53,7 @@ class WatchedSecret {
   readonly users = new Set<{ readonly changed: () => void }>();
   readonly #ref: Name;
   readonly #reflector: Reflector<Values>;
-  /** What the server last refused before it was known; an outage since does not unsay it. */
+  /** The server's last refusal before the Secret was read; a later outage does not clear it. */
   #refused: ApiError | null = null;
 
   constructor(world: Surroundings, ref: Name) {
@@ -64,7 +64,7 @@ class WatchedSecret {
     const changed = (): void => {
       for (const user of [...this.users]) user.changed();
     };
-    // Before the first list is complete there is nothing to tell.
+    // Changes before the first complete list are not reported.
     const changedSince = (): void => {
       if (this.#reflector.synced) changed();
     };
@@ -97,7 +97,7 @@ class WatchedSecret {
 
 const textOf = ({ namespace, name }: Name): string => `Secret ${namespace}/${name}`;
 
-/** The values of the Secret as text. Whatever else the server sends is none of it. */
+/** The values of the Secret as text; null for any other object that the server sends. */
 function trimSecret({ namespace, name }: Name, object: unknown): Trimmed<Values> | null {
   const { metadata, data } = fieldsOf(object);
   const meta = fieldsOf(metadata);

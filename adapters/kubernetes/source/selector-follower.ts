@@ -18,11 +18,11 @@ export interface SelectorWatches {
   readonly selectedNodes: NodeSelections;
   readonly pods: ObjectCache<SeenPod>;
   readonly selectedPods: PodSelections;
-  /** The name of an object's selectors that its facts bear: the machines' own function. */
+  /** Derives the query name in an object's facts from its selectors: the machines' own function. */
   queryOf(match: MatchSelectors): string;
 }
 
-/** Whether an address is on one of the nodes, goes there, or waits for any. */
+/** Whether an address is assigned to one of the nodes, is moving there, or waits for any node. */
 const concernsAddress = (status: Json, nodes: readonly unknown[]): boolean =>
   Object.values(fieldsOf(fieldsOf(status).ips)).some((ip) => {
     const { state, nodeName, electedNode } = fieldsOf(ip);
@@ -33,17 +33,17 @@ interface Watched {
   readonly selection: Selection;
   readonly uses: readonly Use<unknown>[];
   readonly nodes: SelectedNodes;
-  /** Null when it asks for no Pods. */
+  /** Null when it does not select Pods. */
   readonly serving: ServingNodes | null;
 }
 
-/** For a FloatingIPPool or a NodeDNSRecordSet: the nodes that its selectors let through, and those on which its Pods serve. */
+/** For a FloatingIPPool or a NodeDNSRecordSet: follows the nodes that its selectors match, and those on which its Pods serve. */
 export class SelectorFollower implements Follower {
   readonly #watches: SelectorWatches;
   readonly #news: FollowerNews;
   /** The status as last seen. */
   readonly #status: () => Json;
-  /** Null for selectors that let nothing be watched. */
+  /** Null for invalid selectors. */
   #watched: Watched | null = null;
 
   constructor(watches: SelectorWatches, news: FollowerNews, status: () => Json) {
@@ -52,7 +52,7 @@ export class SelectorFollower implements Follower {
     this.#status = status;
   }
 
-  /** What is new is taken before what was is given back, so that common watches go on. */
+  /** New uses are acquired before the old ones are released, so that shared watches continue. */
   follow({ ref, spec }: PoolObject): void {
     const selection = selectionOf(spec);
     if (isDeepStrictEqual(this.#watched?.selection ?? null, selection)) return;

@@ -31,13 +31,13 @@ interface Watched {
   readonly pods: Use<SeenPod>;
 }
 
-/** Nodes that an address may still be on, or lead to, whether or not they serve anything now. */
+/** Nodes that an address may still be assigned or routed to, whether or not they serve anything now. */
 const nodesInStatus = (status: Json): readonly string[] => {
   const { assignedNode, electedNode, previousNodes } = fieldsOf(status);
   return [assignedNode, electedNode, ...list(previousNodes)].map(text).filter((name) => name !== '');
 };
 
-/** For a RoutedIP: the Service that it names, with its endpoints, their Pods and their nodes. A change of others is no news to it. */
+/** For a RoutedIP: follows the Service that it names, with its endpoints, their Pods and their nodes. Changes of other objects do not notify it. */
 export class ServiceFollower implements Follower {
   readonly #watches: ServiceWatches;
   readonly #news: FollowerNews;
@@ -46,8 +46,8 @@ export class ServiceFollower implements Follower {
   #watched: Watched | null = null;
   /** Nodes of the last fact. */
   #nodes: readonly string[] = [];
-  /** By node, the Pod of the last fact. Until the one that takes its place is seen, the node counts as listening as before: slices and Pods come by
-   *  watches of their own, and ports that were closed and opened again in between would cut connections. */
+  /** The Pod of the last fact by node. Until its replacement is seen, the node counts as listening as before: slices and Pods come from separate
+   *  watches, and closing and reopening ports in between would cut connections. */
   #backends: ReadonlyMap<string, ObservedBackend> = new Map();
 
   constructor(watches: ServiceWatches, news: FollowerNews, status: () => Json) {
@@ -56,7 +56,7 @@ export class ServiceFollower implements Follower {
     this.#status = status;
   }
 
-  /** What is new is taken before what was is given back, so that common watches go on. */
+  /** New uses are acquired before the old ones are released, so that shared watches continue. */
   follow({ ref: { namespace }, spec }: PoolObject): void {
     const ref = serviceOf(namespace, spec);
     if (isDeepStrictEqual(this.#watched?.ref, ref)) return;
@@ -74,7 +74,7 @@ export class ServiceFollower implements Follower {
     const endpoints = service === null ? [] : endpointsIn(slices.get(key));
     const podKey = ({ pod }: SeenEndpoint): string => keyOf(ref.namespace, pod);
     const named = new Set([...endpoints.map(({ node }) => node), ...this.#nodes, ...nodesInStatus(this.#status())]);
-    // Also those that are missing: they may come.
+    // Including missing nodes: they may appear.
     nodes.concern(named);
     pods.concern(endpoints.map(podKey));
     const present = [...named].sort().flatMap((name) => nodes.get(name).map(({ node }) => node));
@@ -90,7 +90,7 @@ export class ServiceFollower implements Follower {
     return { query: serviceQueryOf(ref.namespace, ref.name), nodes: present, serving: null, service: observed };
   }
 
-  /** What may not be listed is named, but nobody else is held up for it. */
+  /** A forbidden list is reported by `forbidden`, but must not delay other objects. */
   settled(): boolean {
     return this.#uses.every((use) => use.synced || isForbidden(use.trouble()));
   }

@@ -3,8 +3,8 @@ import type { SeenEndpoint, SeenSlice } from '../cache/endpoint-slices.ts';
 import type { SeenPod } from '../cache/trim-pod.ts';
 import type { SeenService } from '../cache/trim-service.ts';
 
-/** The endpoints of one Service, each once: slices overlap while the control plane moves endpoints between them, and there is one for each family of
- *  addresses. Ready as soon as one slice says so. Sorted by node, then Pod. */
+/** The endpoints of one Service without duplicates: slices overlap while the control plane moves endpoints between them, and there is one per address
+ *  family. Ready if any slice says so. Sorted by node, then Pod. */
 export const endpointsIn = (slices: readonly SeenSlice[]): readonly SeenEndpoint[] => {
   const found = new Map<string, SeenEndpoint>();
   for (const endpoint of slices.flatMap(({ endpoints }) => endpoints)) {
@@ -14,11 +14,11 @@ export const endpointsIn = (slices: readonly SeenSlice[]): readonly SeenEndpoint
   return [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, endpoint]) => endpoint);
 };
 
-/** A Pod that backs a Service; null for one that is not seen. */
+/** A Pod that backs a Service; null for a Pod that was not observed. */
 export const backendOf = (name: string, pod: SeenPod | undefined): ObservedBackend | null =>
   pod ? { name, hostNetwork: pod.hostNetwork, ports: pod.ports } : null;
 
-/** A Service with its endpoints, each with the Pod behind it as far as it is seen. */
+/** A Service with its endpoints, each with the Pod behind it if observed. */
 export const observedService = (
   { type, ports, hasSelector, isUnmanaged }: SeenService,
   endpoints: readonly SeenEndpoint[],

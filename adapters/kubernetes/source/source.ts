@@ -13,28 +13,28 @@ import { ClusterWatches, type ClusterWatchesOptions } from './cluster-watches.ts
 import type { Follower } from './follower.ts';
 
 export interface SourceOptions extends ClusterWatchesOptions {
-  /** Whose kinds are watched. */
+  /** Controllers whose kinds are watched. */
   readonly controllers: readonly Controller[];
-  /** Whether the server knows any kind of object that something can be done for. Told when it becomes known and whenever it changes. */
+  /** Whether the server serves any kind that the operator works for. Called when that becomes known and on every change. */
   served?(served: boolean): void;
 }
 
-/** What was seen last, for the writer: facts, never older than the last event. */
+/** The last observed state, for the writer: never older than the last event. */
 export interface Seen {
   object(ref: ObjectRef): SeenObject | null;
-  /** Every node that is seen. */
+  /** All observed nodes. */
   nodes(): Iterable<SeenNode>;
   node(name: string): SeenNode | null;
-  /** The names of the nodes that bear the address in an annotation. */
+  /** The names of the nodes annotated with the address. */
   nodesBearing(address: string): Iterable<string>;
 }
 
-/** What changes for one object within this time, ms, is told together. Deciding about thousands of nodes takes longer: Pods that concern no address wait so much
- *  more for every thousand nodes on which they serve. */
+/** Changes for one object within this time, ms, are reported together. Decisions about thousands of nodes take longer: Pod changes that concern no address
+ *  wait this much longer, ms, for every thousand nodes that serve. */
 const COALESCE_MS = 30;
 const COALESCE_MS_A_THOUSAND = 20;
 
-/** One object, and what is seen of the cluster for it. */
+/** One object with its follower. */
 interface Watched {
   readonly object: PoolObject;
   readonly follower: Follower;
@@ -42,21 +42,21 @@ interface Watched {
 
 const isPolicy = ({ ref }: PoolObject): boolean => kindOf(ref.kind).role === 'policy';
 
-/** The cluster as seen through watches: the objects of its controllers' kinds in all namespaces and, where these ask for them, nodes, pods, Services and endpoints. */
+/** The cluster as seen through watches: the objects of its controllers' kinds in all namespaces and, where these need them, nodes, pods, Services and endpoints. */
 export class KubernetesSource implements ClusterSource, Seen {
   readonly #options: SourceOptions;
   readonly #kinds: KindWatches;
   readonly #cluster: ClusterWatches;
   readonly #watched = new Map<string, Watched>();
-  /** When each object is told what is seen for it. */
+  /** Schedules when the fact of each object is reported. */
   readonly #facts: Pace;
-  /** Those of whose watches one has failed in it, or works again. */
+  /** Objects with a watch that failed, or works again, since the last flush. */
   readonly #troubled = new Set<string>();
-  /** What hinders an object, as it was told last. */
+  /** The last reported hindrance of each object. */
   readonly #hindrances = new Map<string, string>();
-  /** The nodes that are to be evacuated, as they were told last. */
+  /** The last reported nodes to evacuate. */
   #evacuations: readonly EvacuatedNode[] = [];
-  /** Behind all nodes, as they were told last. */
+  /** The last reported machines of all nodes. */
   #machines: ReadonlyMap<string, string> | null = null;
   #flushing = false;
   #served: boolean | null = null;
@@ -109,7 +109,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     this.#watched.clear();
   }
 
-  /** Whether the server knows other kinds that the operator does something for: then none of these need be there. */
+  /** Whether the server serves other kinds that the operator works for: then none of these need to be served. */
   othersServed(served: boolean): void {
     this.#kinds.othersServed(served);
     this.#schedule();
@@ -131,17 +131,17 @@ export class KubernetesSource implements ClusterSource, Seen {
     return this.#cluster.nodesBearing(address);
   }
 
-  /** Whether all objects of this kind are known: only then is one that was not told a deleted one. */
+  /** Whether all objects of this kind are known: only then does an unreported object count as deleted. */
   knows(kind: string): boolean {
     return this.#kinds.knows(kind);
   }
 
-  /** How the caches stand, by kind of object; nothing of kinds that nobody asks for or that are not served. */
+  /** State of the caches by kind of object; without kinds that are not used or not served. */
   caches(): readonly CacheState[] {
     return cacheStates([...this.#kinds.reflectors(), ...this.#cluster.caches()]);
   }
 
-  /** What is not yet known, and why, for people; empty when everything is synced. */
+  /** Human-readable reasons why something is not yet known; empty when everything is synced. */
   missing(): readonly string[] {
     const troubles = [...[...this.#watched.values()].flatMap(({ follower }) => follower.troubles()), ...this.#kinds.missing()];
     return [...new Set(troubles.map((trouble) => (trouble === null ? 'a first list is not complete' : messageOf(trouble))))];
@@ -157,7 +157,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     follower.follow(object);
     this.#watched.set(name, { object, follower });
     this.#tell((listener) => listener.poolObserved(object));
-    // Facts under new selectors are told as soon as they are known, and repeated for a new spec.
+    // Facts under new selectors are reported as soon as they are known, and repeated for a new spec.
     this.#facts.now(name);
     this.#troubled.add(name);
   }
@@ -186,7 +186,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     this.#tell((listener) => listener.poolGone(ref));
   }
 
-  /** Facts are told once all that arrived together is in the caches. */
+  /** Facts are reported once everything that arrived together is in the caches. */
   #schedule(): void {
     if (this.#flushing) return;
     this.#flushing = true;
@@ -212,7 +212,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     if (isAllTold) this.#checkReady();
   }
 
-  /** Answers for how long the next ones are told together, ms; null when there is nothing to be told. */
+  /** Returns for how long further changes are coalesced, ms; null when there is nothing to report. */
   #tellFact(watched: Watched | undefined, cause: Cause): number | null {
     const fact = watched?.follower.fact() ?? null;
     if (watched === undefined || fact === null) return null;

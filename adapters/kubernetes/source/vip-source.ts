@@ -12,15 +12,15 @@ import { type SeenVipService, type ServedClass, trimReservedIP, trimVipService }
 import { isForbidden, isNotFound, messageOf, ServerUnreachable } from '../client/api-error.ts';
 
 export interface VipSourceOptions extends Surroundings, ServedClass {
-  /** Whether the server knows IPGroups and IPs. Told when it becomes known and whenever it changes. */
+  /** Whether the server serves IPGroups and IPs. Called when that becomes known and on every change. */
   served?(served: boolean): void;
 }
 
-/** One kind of object, and how its watch stands. */
+/** One kind of object with the state of its watch. */
 interface Watched {
   readonly kind: string;
   readonly reflector: Pick<Reflector<unknown>, 'synced' | 'trouble' | 'heardAt' | 'start' | 'stop' | 'renew'>;
-  /** What the server last refused; an outage since does not unsay it. Null when it serves the kind, or has said nothing yet. */
+  /** The server's last refusal; a later outage does not clear it. Null when it serves the kind, or has not responded yet. */
   refused: Error | null;
 }
 
@@ -41,12 +41,12 @@ const groupOf = ({ object: { ref, generation, deleting, spec, status } }: SeenOb
   status,
 });
 
-/** Status is the operator's own writing: a change of it alone is no news. */
+/** The operator writes the status itself: a change of the status alone is ignored. */
 const sameGroup = ({ object: before }: SeenObject, { object: after }: SeenObject): boolean =>
   before.generation === after.generation && before.deleting === after.deleting && isDeepStrictEqual(before.spec, after.spec);
 
-/** Services, IPGroups and IPs as seen through watches. Services are not asked for before the other kinds are known to be served: a cluster that does not
- *  use them is not watched for them. */
+/** Services, IPGroups and IPs as seen through watches. Services are watched only once the other kinds are known to be served, so not in clusters that do not
+ *  use them. */
 export class KubernetesVipSource implements VipSource {
   readonly #options: VipSourceOptions;
   readonly #groups: WatchedOf<SeenObject>;
@@ -88,7 +88,7 @@ export class KubernetesVipSource implements VipSource {
     );
   }
 
-  /** Resolves as the port says, and also when something may not be listed: `missing` and the log name it, and it is tried again. */
+  /** Resolves as the port says, and also when listing something is forbidden: `missing` and the log name it, and it is retried. */
   start(listener: VipListener): Promise<void> {
     if (this.#listener !== null) throw new Error('the source was started already');
     this.#listener = listener;
@@ -115,23 +115,23 @@ export class KubernetesVipSource implements VipSource {
     for (const { reflector } of this.#all) reflector.stop();
   }
 
-  /** An IPGroup as last seen; null for one that is not there, or is another object of that name. For who writes its status. */
+  /** An IPGroup as last seen, for the status writer; null when it does not exist, or the name belongs to an object with another uid. */
   object({ kind, name, uid }: ObjectRef): SeenObject | null {
     const seen = kind === ipGroups.KIND ? this.#groups.reflector.get(keyOf('', name)) : null;
     return seen?.object.ref.uid === uid ? seen : null;
   }
 
-  /** There is an IPGroup. */
+  /** At least one IPGroup exists. */
   get hasGroups(): boolean {
     return this.#groups.reflector.values().length > 0;
   }
 
-  /** How the caches stand, by kind of object; nothing of kinds that are not served, or not asked for yet. */
+  /** State of the caches by kind of object; without kinds that are not served, or not watched yet. */
   caches(): readonly CacheState[] {
     return cacheStates(this.#begun.filter((one) => !isAbsent(one)));
   }
 
-  /** What is not yet known, and why, for people; empty when everything is synced, or the kinds are not served. */
+  /** Human-readable reasons why something is not yet known; empty when everything is synced, or the kinds are not served. */
   missing(): readonly string[] {
     if (this.#kinds.some(isAbsent)) return [];
     const unknown = this.#begun.filter((one) => !isKnown(one)).map(({ reflector }) => reflector.trouble);
@@ -174,7 +174,7 @@ export class KubernetesVipSource implements VipSource {
     }
   }
 
-  /** Goes on with what is known by now. */
+  /** Takes the next steps that the current sync state allows. */
   #review(): void {
     if (this.#listener === null) return;
     if (!this.#watchesServices && this.#kinds.every(isKnown)) {
@@ -186,7 +186,7 @@ export class KubernetesVipSource implements VipSource {
       this.#synced = true;
       this.#tell((listener) => listener.vipsSynced());
     }
-    // Others do not wait for a part of the operator that this cluster does not have, or that may not see what it needs: the latter is said in the log.
+    // Startup does not wait for kinds that this cluster does not serve or that listing is forbidden for; the latter is logged.
     if (this.#begun.every((one) => isKnown(one) || isAbsent(one) || isForbidden(one.refused))) this.#ready?.();
   }
 

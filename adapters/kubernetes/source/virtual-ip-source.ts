@@ -10,13 +10,13 @@ import { virtualIPIn } from '../client/migration-objects.ts';
 
 const SERVICES = { path: '/api/v1/services', labelSelector: '' };
 
-/** A Service, of which only this is kept: what it is like is read by whom it concerns. */
+/** A Service, reduced to identity and version: the migration of its VirtualIP reads the rest. */
 interface Touched extends Place {
   readonly version: string;
 }
 
 const trimVirtualIP = (object: unknown) => {
-  // Each write has a version of its own: two that differ in nothing else are the same.
+  // The version changes with every write; objects that differ only in it are equal.
   const { version: _, ...vip }: LiveVirtualIP = virtualIPIn(object);
   return { key: keyOf(vip.ref.namespace, vip.ref.name), uid: vip.ref.uid, value: vip };
 };
@@ -28,8 +28,8 @@ const trimTouched = (object: unknown) => {
   return { key: keyOf(namespace, name), uid, value: { namespace, name, version } };
 };
 
-/** VirtualIPs as seen through a watch. Where their kind is not installed it is looked for every few seconds, and nobody waits for that. Once there are
- *  VirtualIPs all Services are watched, of any type: the one that a VirtualIP exposes may change in any way. */
+/** VirtualIPs as seen through a watch. Where their kind is not installed the watch is retried every few seconds, without delaying startup. Once there are
+ *  VirtualIPs, all Services of any type are watched: the Service that a VirtualIP exposes may change in any way. */
 export class KubernetesVirtualIPSource implements VirtualIPSource {
   readonly #vips: Reflector<VirtualIP>;
   readonly #services: Reflector<Touched>;

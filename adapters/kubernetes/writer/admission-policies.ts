@@ -11,7 +11,7 @@ export const servesPolicies = async (connection: Connection): Promise<boolean> =
   return resources.some(({ name }) => name === 'validatingadmissionpolicies');
 };
 
-/** Whether a ValidatingAdmissionPolicy of this name is bound by a binding of the same name; null when we may not know. @throws ServerUnreachable | ApiError */
+/** Whether a ValidatingAdmissionPolicy of this name is bound by a binding of the same name; null when reading it is forbidden. @throws ServerUnreachable | ApiError */
 export const isPolicyBound = async (connection: Connection, name: string): Promise<boolean | null> => {
   try {
     for (const plural of ['validatingadmissionpolicies', 'validatingadmissionpolicybindings']) {

@@ -10,15 +10,15 @@ const conditionsIn = (status: Json | undefined): readonly JsonObject[] => {
   return Array.isArray(list) ? list.filter(isObject) : [];
 };
 
-/** Conditions of ours that stand only for a time. */
+/** Our conditions that are removed when they no longer apply. */
 const PASSING: ReadonlySet<unknown> = new Set(['Paused', 'Stalled', 'Unassigned', 'Contended', 'Conflict']);
 
-/** A server refuses the whole status for a longer message. It is the same in every definition. */
+/** A server rejects the whole status for a longer message. The limit is the same in every CRD. */
 const LONGEST_MESSAGE = LIMITS.FloatingIPPool['status.conditions[].message'];
 
-/** The conditions as they are to stand in status: the time of the last transition is kept while a condition's status stays, and conditions of
- *  other types, which others wrote, stay, but for those of ours that are over. An empty message becomes the reason: there are servers (1.20 compiled by
- *  a newer Go) that take an empty text for null and refuse the whole status. `statuses` are searched in order for the former ones. */
+/** The conditions for the status: lastTransitionTime is kept while a condition's status is unchanged. Foreign condition types are kept; our own that no longer
+ *  apply are dropped. An empty message is replaced by the reason: some servers (1.20 compiled with a newer Go) treat an empty string as null and
+ *  reject the whole status. `statuses` are searched in order for previous conditions. */
 export const conditionsOf = (
   conditions: readonly Condition[],
   generation: number,
@@ -27,7 +27,7 @@ export const conditionsOf = (
 ): readonly Json[] => {
   const former = statuses.flatMap(conditionsIn);
   const own = conditions.map(({ type, status, reason, message }) => {
-    // What an object says before anybody has looked at it has begun at no time.
+    // A Pending condition, from before the object was processed, has no real transition time.
     const before = former.find((condition) => condition.type === type && condition.status === status && condition.reason !== 'Pending');
     const lastTransitionTime = before?.lastTransitionTime ?? wholeSeconds(now);
     return {

@@ -2,7 +2,7 @@ import type { ClusterEvent } from '../../../actors/ports/cluster.ts';
 import type { Log } from '../../../actors/ports/observers.ts';
 import type { Condition } from '../../../machines/model/types.ts';
 
-/** Reasons of Degraded that no step of an address reports as an Event, and of which kinds; of RoutedIPs there may be thousands. */
+/** Reasons of Degraded that no step of an address reports as an Event, and for which kinds to report them; there may be thousands of RoutedIPs. */
 const UNREPORTED: ReadonlyMap<string, readonly string[]> = new Map([
   ['NoEligibleNode', ['FloatingIPPool', 'RoutedIP']],
   ['Paused', ['FloatingIPPool', 'RoutedIP']],
@@ -19,7 +19,7 @@ interface Shown {
   readonly after: Conditions;
 }
 
-/** Writes a line when an object becomes degraded, is so for another reason, or is so no more. Returns what nothing else reports of that as an Event. */
+/** Logs when an object becomes degraded, for another reason, or recovers. Returns the Events for it that nothing else reports. */
 export function tellDegraded(log: Log, { kind, object, before, after }: Shown): readonly ClusterEvent[] {
   const [was, is] = [degradedIn(before), degradedIn(after)];
   if (is?.reason === was?.reason) return [];
@@ -32,7 +32,7 @@ export function tellDegraded(log: Log, { kind, object, before, after }: Shown): 
   return UNREPORTED.get(reason)?.includes(kind) ? [{ type: 'Warning', action: 'Serve', reason, message }] : [];
 }
 
-/** Classes, issuers and IPGroups say by Ready alone that something is wrong. */
+/** Classes, issuers and IPGroups have no Degraded condition, only Ready. */
 function degradedIn(conditions: Conditions): Condition | undefined {
   const [degraded, ready] = [conditions.get('Degraded'), conditions.get('Ready')];
   if (degraded) return degraded.status === 'True' ? degraded : undefined;

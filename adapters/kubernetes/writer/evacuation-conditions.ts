@@ -13,23 +13,23 @@ export interface EvacuationMarksOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly seen: Seen;
-  /** `refused` is told of what people are to know. */
+  /** `refused` receives errors that must be reported to users. */
   lane(run: () => Promise<void>, refused: (error: unknown) => void): Lane;
-  /** The status of one node cannot be written, and maybe that of all others. */
+  /** The status of one node cannot be written, possibly that of other nodes either. */
   refused(node: ObjectRef, error: unknown): void;
 }
 
-/** What was written last about a node, and what the watch showed before: while it shows no more, our own write counts. */
+/** The last write for a node, and what the watch showed before it: until the watch shows something newer, our own write counts. */
 interface Written {
   readonly what: Evacuation | null;
   readonly before: SeenNode | undefined;
 }
 
-/** Keeps the condition on the nodes that are to be evacuated, and takes it off all others that bear it. */
+/** Keeps the condition on nodes being evacuated, and removes it from all others. */
 export class EvacuationMarks {
   readonly #options: EvacuationMarksOptions;
   readonly #written = new Map<string, Written>();
-  /** Of which node an error tells. */
+  /** The node that an error belongs to. */
   readonly #failed = new WeakMap<Error, string>();
   #wanted: ReadonlyMap<string, Evacuation> | null = null;
   #lane: Lane | null = null;
@@ -51,7 +51,7 @@ export class EvacuationMarks {
     return this.#lane?.whenIdle() ?? Promise.resolve();
   }
 
-  /** What was wanted is not written any more. */
+  /** Drops everything wanted: nothing more is written. */
   forget(): void {
     this.#lane?.stop();
     this.#lane = null;
@@ -100,7 +100,7 @@ export class EvacuationMarks {
     try {
       await connection.send({ method: 'PATCH', path: `${nodePath(name)}/status`, contentType: STRATEGIC_MERGE_PATCH, body });
     } catch (error) {
-      // A node that is gone bears nothing and needs nothing.
+      // A deleted node needs no write.
       if (!isNotFound(error)) throw error;
     }
     this.#written.set(name, { what, before });

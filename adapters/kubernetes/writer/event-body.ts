@@ -12,37 +12,37 @@ const LONGEST_NOTE = 1024;
 /** The API's limit for the name of an Event. */
 const LONGEST_NAME = 253;
 
-/** One Event as it is to be reported; `count` tells how often it happened. */
+/** One Event to report; `count` is how often it happened. */
 export interface Report {
   readonly name: string;
   readonly about: ObjectRef;
   readonly event: ClusterEvent;
-  /** The process that reports. */
+  /** The reporting process. */
   readonly instance: string;
   readonly firstAt: number;
   readonly lastAt: number;
   readonly count: number;
 }
 
-/** The API that takes Events: `events.k8s.io/v1`, or the core one on servers that do not serve it. */
+/** The API for Events: `events.k8s.io/v1`, or the core one on servers that do not serve it. */
 export interface EventApi {
   path(namespace: string): string;
   body(report: Report): unknown;
-  /** A merge patch that tells of repetitions. */
+  /** A merge patch that records repetitions. */
   repetition(report: Report): unknown;
 }
 
-/** The Event with as much of its text as the API takes. */
+/** The Event with its message truncated to the API's limit. */
 export const withinNote = (event: ClusterEvent): ClusterEvent => ({ ...event, message: withinBytes(event.message, LONGEST_NOTE) });
 
 const noteOf = (event: ClusterEvent): string => withinNote(event).message;
 
-/** The name of an Event: that of its object and what makes it unique. An object may have a name as long as an Event's may be: then the end of it is left out, and
- *  what would no longer be valid before a dot. */
+/** The name of an Event: its object's name plus a unique suffix. A long object name is truncated, including trailing characters that are invalid
+ *  before a dot. */
 export const eventName = (object: string, unique: string): string =>
   `${object.slice(0, LONGEST_NAME - unique.length - 1).replace(/[^a-z0-9]+$/, '')}.${unique}`;
 
-/** Events about objects without a namespace stand in `default`, where the API server demands them and kubectl looks. */
+/** Events about cluster-scoped objects are in `default`, where the API server requires them and kubectl looks. */
 export const eventNamespace = ({ namespace }: ObjectRef): string => namespace || 'default';
 
 const regarding = ({ kind, namespace, name, uid }: ObjectRef) => ({

@@ -9,27 +9,27 @@ import { coreEventsApi, type EventApi, eventName, eventNamespace, eventsApi, typ
 import { Lane } from './work-queue.ts';
 
 export interface EventWriterOptions extends Means {
-  /** Names this process, e.g. its Pod. */
+  /** Name of this process, e.g. its Pod. */
   readonly instance: string;
   readonly backoff: BackoffTable;
 }
 
-/** The same thing said again within this time is a repetition, ms. */
+/** The same Event within this time is a repetition, ms. */
 const SERIES_MS = 10 * 60_000;
 
 /** Repetitions are counted in the Event no more often than this, ms. */
 const COUNT_EVERY_MS = 60_000;
 
-/** Servers keep an Event for an hour unless told otherwise: what is announced again within this time need not be sent, ms. */
+/** Servers keep an Event for an hour by default: an announcement repeated within this time need not be sent, ms. */
 const KEPT_MS = 60 * 60_000;
 
-/** So many announcements are remembered. */
+/** Maximum number of remembered announcements. */
 const MOST_ANNOUNCED = 10_000;
 
-/** So many different Events are remembered, and so many may wait to be written. */
+/** Maximum number of distinct Events remembered, and of Events waiting to be written. */
 const MOST = 1_000;
 
-/** What became of an Event that must not get lost: `known` when the server had it before. */
+/** Outcome of an Event that must not get lost: `known` when the server already had it. */
 export type Announced = 'written' | 'known' | 'refused';
 
 interface Told {
@@ -42,17 +42,17 @@ interface Told {
   created: boolean;
 }
 
-/** Servers list Events by name, and kubectl describes an object with its Events as they are listed: names sort by time, within a moment by number, and
- *  bear what keeps those of several processes apart. */
+/** Servers list Events by name, and `kubectl describe` shows them in that order: names sort by time, then by number, and end in a random suffix that keeps
+ *  processes apart. */
 const inOrder = (now: number, number: number): string =>
   `${now.toString(16).padStart(12, '0')}${(number % 0x10000).toString(16).padStart(4, '0')}${randomBytes(3).toString('hex')}`;
 
-/** Reports Events, one after another. What is said again is counted instead of reported anew. Events are for people: one that the server refuses is
+/** Reports Events one at a time. A repeated Event is counted instead of created again. Events are only informational: one that the server refuses is
  *  logged and dropped. */
 export class EventWriter {
   readonly #options: EventWriterOptions;
   readonly #told = new Map<string, Told>();
-  /** When the server answered what was announced, by name, monotonic ms. */
+  /** When the server responded to each announcement, by name, monotonic ms. */
   readonly #announced = new Map<string, number>();
   readonly #lane: Lane;
   #queue: Told[] = [];
@@ -71,7 +71,7 @@ export class EventWriter {
   }
 
   report(about: ObjectRef, whole: ClusterEvent): void {
-    // A thousand are remembered, and what is told may repeat a selector of 32 KiB.
+    // Truncated first: a thousand are remembered, and a message may quote a selector of 32 KiB.
     const event = withinNote(whole);
     const now = this.#options.clock.now();
     const key = JSON.stringify([about.uid, event.type, event.reason, event.message]);
@@ -98,8 +98,8 @@ export class EventWriter {
     this.#enqueue(told);
   }
 
-  /** Writes an Event that must not get lost; resolves once the server has it or has refused it. What is told again has the same name, and is there once; what
-   *  this process knows to be answered it does not send.
+  /** Writes an Event that must not get lost; resolves once the server has it or has refused it. A repeated Event has the same name, so it exists once; it is not
+   *  sent again if this process knows that the server responded to it.
    *  @throws ServerUnreachable */
   async announce(about: ObjectRef, event: ClusterEvent): Promise<Announced> {
     const { clock, instance, log } = this.#options;
@@ -190,12 +190,12 @@ export class EventWriter {
     }
   }
 
-  /** The newer API of former servers (1.20 for one) takes no Events about objects without a namespace in `default`. */
+  /** In older servers (e.g. 1.20) the newer API accepts no Events about cluster-scoped objects in `default`. */
   #apiFor({ namespace }: ObjectRef): EventApi {
     return namespace === '' ? coreEventsApi : this.#api;
   }
 
-  /** Whether the server has the newer API at all; else the namespace is what was not found. */
+  /** Whether the server has the newer API at all; if so, the namespace was not found. */
   async #served(): Promise<boolean> {
     try {
       await this.#options.connection.send({ method: 'GET', path: '/apis/events.k8s.io/v1' });

@@ -7,9 +7,9 @@ export interface SecretKey {
   readonly key: string;
 }
 
-/** Makes the Secret with what `make` answers, unless it is there; of several who do so at once one makes it. What is there is never changed. May be repeated.
+/** Creates the Secret with the result of `make`, unless it exists; of concurrent callers one creates it. An existing Secret is never changed. May be repeated.
  *  Needs the rights to create Secrets in the namespace, and to get this one.
- *  @throws ServerUnreachable | ApiError; Error when the Secret is there and has nothing under the key */
+ *  @throws ServerUnreachable | ApiError; Error when the Secret exists without a value under the key */
 export async function ensureSecret(
   connection: Connection,
   { namespace, name, key }: SecretKey,
@@ -37,7 +37,7 @@ export async function ensureSecret(
     await connection.send({ method: 'POST', path: collection, body });
     return 'made';
   } catch (error) {
-    // Another replica was faster: its value counts.
+    // Another replica was faster: its value is used.
     if (isConflict(error) && (await isThere())) return 'found';
     throw error;
   }

@@ -13,40 +13,40 @@ export interface HolderMarksOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly seen: Seen;
-  /** How often it is looked whether somebody took a mark off, ms. */
+  /** How often to check whether a mark was removed externally, ms. */
   readonly recheckMs: number;
-  /** `refused` is told of what people are to know. */
+  /** `refused` receives errors that must be reported to users. */
   lane(run: () => Promise<void>, refused: (error: unknown) => void): Lane;
-  /** One node cannot be marked, and maybe all others. */
+  /** One node cannot be marked, possibly other nodes either. */
   refused(node: ObjectRef, error: unknown): void;
 }
 
-/** The nodes that bear the holder's taint by right. */
+/** The nodes that should have the holder taint. */
 interface Wanted {
   readonly marks: ReadonlyMap<string, HolderMark>;
-  /** Whether all others are to bear none. */
+  /** Whether all other nodes must have none. */
   readonly complete: boolean;
 }
 
-/** What was made of a node's taint, and what the watch showed of the node before: while it shows no more, our own write counts. */
+/** The last write of a node's taint, and what the watch showed before it: until the watch shows something newer, our own write counts. */
 interface Written {
   readonly effect: HolderEffect | null;
   readonly before: SeenNode | undefined;
 }
 
-/** Keeps the taint of holders on the nodes that are to bear it, and takes it off those that are not. What is wrong is written again until it is
- *  right; each node has one request at a time. */
+/** Keeps the holder taint on the nodes that should have it, and removes it from the others. Deviations are corrected until they are gone; each node has one
+ *  request at a time. */
 export class HolderMarks {
   readonly #options: HolderMarksOptions;
   readonly #turns = new Turns();
-  /** Nodes that may bear a mark: one that the watches do not show any more is remembered here. */
+  /** Nodes that may have a mark, including nodes that the watches no longer show. */
   readonly #bearing = new Set<string>();
   readonly #written = new Map<string, Written>();
-  /** Nodes that were marked since the last word on all nodes, which therefore says nothing against them. */
+  /** Nodes marked since the last `want`, which therefore must not remove their mark. */
   readonly #marked = new Set<string>();
-  /** Of which node an error tells. */
+  /** The node that an error belongs to. */
   readonly #failed = new WeakMap<Error, string>();
-  /** Told at the end of the next run. */
+  /** Called at the end of the next run. */
   readonly #untried: (() => void)[] = [];
   #wanted: Wanted | null = null;
   #lane: Lane | null = null;
@@ -57,14 +57,14 @@ export class HolderMarks {
     this.#options = options;
   }
 
-  /** Resolves once the node bears the taint, or is gone. @throws ServerUnreachable | ApiError */
+  /** Resolves once the node has the taint, or is gone. @throws ServerUnreachable | ApiError */
   async mark(node: string, effect: HolderEffect): Promise<void> {
     this.#marked.add(node);
     const before = this.#options.seen.node(node) ?? undefined;
     await this.#write(node, before, () => effect);
   }
 
-  /** All that is to be from now on, whatever was wanted before. */
+  /** Replaces the complete set of wanted marks. */
   want(marks: Readonly<Record<string, HolderMark>>, complete: boolean): void {
     if (this.#closed) return;
     this.#wanted = { marks: new Map(Object.entries(marks)), complete };
@@ -76,7 +76,7 @@ export class HolderMarks {
     this.#lane.request();
   }
 
-  /** Resolves once what is wanted by now was written, or did not work: what cannot be written keeps nothing else from going on. */
+  /** Resolves once the currently wanted marks were written or failed: a failed write must not block the caller. */
   whenTried(): Promise<void> {
     if (this.#lane === null || this.#lane.idle) return Promise.resolve();
     return new Promise((resolve) => void this.#untried.push(resolve));
@@ -86,7 +86,7 @@ export class HolderMarks {
     return this.#lane?.whenIdle() ?? Promise.resolve();
   }
 
-  /** What was wanted is not written any more. */
+  /** Drops everything wanted: nothing more is written. */
   forget(): void {
     this.#cancelRecheck();
     this.#lane?.stop();
@@ -96,7 +96,7 @@ export class HolderMarks {
     for (const known of [this.#bearing, this.#written, this.#marked]) known.clear();
   }
 
-  /** Nothing begins any more, whatever is still wanted: a process that looks again and again would not end. */
+  /** Starts nothing any more, whatever is still wanted: periodic rechecks would keep the process from ending. */
   close(): void {
     this.forget();
     this.#closed = true;
@@ -111,7 +111,7 @@ export class HolderMarks {
     }
   }
 
-  /** Writes what differs. Every node is tried, whatever happens to another one. @throws AggregateError of all that failed; it may be repeated */
+  /** Writes what differs. Every node is tried, even if others fail. @throws AggregateError of all that failed; it may be repeated */
   async #writeAll(): Promise<void> {
     this.#recheckLater();
     const nodes = new Map<string, SeenNode>();
@@ -136,7 +136,7 @@ export class HolderMarks {
     const target = this.#targetOf(node);
     if (target === undefined) return false;
     const written = this.#written.get(node);
-    // What we wrote last is newer than what the watch may still have to say.
+    // Our last write is newer than what the watch shows.
     if (written !== undefined && written.effect !== target) return true;
     const isOwnWord = written !== undefined && written.before === seen;
     if (!isOwnWord && seen?.holder !== target) return true;
@@ -144,7 +144,7 @@ export class HolderMarks {
     return false;
   }
 
-  /** Undefined for what is left as it is. */
+  /** Undefined to leave the node as it is. */
   #targetOf(node: string): ReturnType<WantedTaint> {
     if (this.#wanted === null) return undefined;
     const { marks, complete } = this.#wanted;
@@ -172,5 +172,5 @@ export class HolderMarks {
   }
 }
 
-/** As the kubelet names a node in Events: kubectl looks for the name in place of the uid. */
+/** Like the kubelet in Events about nodes: kubectl expects the name as the uid. */
 const nodeRef = (name: string): ObjectRef => ({ kind: 'Node', namespace: '', name, uid: name });

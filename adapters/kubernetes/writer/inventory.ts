@@ -8,8 +8,8 @@ import type { Connection } from '../client/connection.ts';
 const NOTE =
   'What the accounts hold, for kubectl routedip inventory. The operator writes it and never reads it. See docs/kubectl-plugin.md';
 
-/** A ConfigMap in the namespace of the operator: the API server lets those read it who may, and nobody has to be able to reach the operator. Compressed, since it may hold 1 MiB, and
- *  some thousand addresses are more. `hide` takes secrets out. Needs the rights to create and update ConfigMaps there. */
+/** A ConfigMap in the operator's namespace: RBAC controls who may read it, and readers need not reach the operator. Compressed, since a ConfigMap is limited to
+ *  1 MiB, and a few thousand addresses take more. `hide` redacts secrets. Needs the rights to create and update ConfigMaps there. */
 export const kubernetesInventory = (connection: Connection, own: string, hide: (json: string) => string): InventoryWriter => {
   const collection = `/api/v1/namespaces/${encodeURIComponent(own)}/configmaps`;
   return {

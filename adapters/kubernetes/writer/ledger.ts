@@ -6,12 +6,12 @@ import type { Trimmed } from '../cache/trim.ts';
 import { isConflict, isNotFound } from '../client/api-error.ts';
 import type { Connection } from '../client/connection.ts';
 
-/** Where it is written down what a namespace keeps: in the namespace of the operator, where tenants have no rights. */
+/** The name of the ledger of a namespace. It is in the operator's namespace, where tenants have no rights. */
 export const ledgerName = (namespace: string): string => `${PREFIX}${namespace}`;
 
 const PREFIX = 'routedip-operator-addresses-';
 const LABELS = { 'app.kubernetes.io/name': 'routedip-operator' };
-/** The inventory may be large, and is not read. */
+/** Excludes the inventory, which may be large. */
 const LEDGERS = 'app.kubernetes.io/name=routedip-operator,app.kubernetes.io/component!=inventory';
 
 const NOTE = 'Addresses that were made for one namespace. A line that is taken out counts no more. See docs/tenants.md';
@@ -21,8 +21,8 @@ interface ConfigMap {
   readonly data?: { readonly addresses?: string } | null;
 }
 
-/** A ConfigMap for each namespace with a line for each address, for administrators to read and edit. One for all would be full as soon as one tenant has filled it.
- *  Needs the rights to create, get, list and update ConfigMaps in the namespace of the operator. */
+/** A ConfigMap per namespace with a line per address, for administrators to read and edit. A single tenant could fill up a shared one.
+ *  Needs the rights to create, get, list and update ConfigMaps in the operator's namespace. */
 export const kubernetesLedger = (connection: Connection, own: string): LedgerStore => {
   const collection = `/api/v1/namespaces/${encodeURIComponent(own)}/configmaps`;
   const pathOf = (namespace: string): string => `${collection}/${encodeURIComponent(ledgerName(namespace))}`;
@@ -55,7 +55,7 @@ export const kubernetesLedger = (connection: Connection, own: string): LedgerSto
         await connection.send({ ...place, body: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { addresses } } });
         return true;
       } catch (error) {
-        // 409: somebody else has written or created it. 404 of an update: somebody has deleted it.
+        // 409: another client wrote or created it. 404 on update: it was deleted.
         if (isConflict(error) || (!isNew && isNotFound(error))) return false;
         throw error;
       }
@@ -63,25 +63,25 @@ export const kubernetesLedger = (connection: Connection, own: string): LedgerSto
   };
 };
 
-/** What a ConfigMap of a list says, by its namespace; null for one that is no ledger. */
+/** The content of a ledger, by its namespace; null for any other ConfigMap. */
 function keptIn(object: unknown): Trimmed<readonly Kept[]> | null {
   const { metadata: { name = '', uid = '' } = {}, data } = object as ConfigMap;
   return name.startsWith(PREFIX) ? { key: name.slice(PREFIX.length), uid, value: linesIn(data?.addresses ?? '') } : null;
 }
 
-/** Stands for what is not known. */
+/** Placeholder for an unknown value. */
 const NOTHING = '-';
-/** Stands where an address is still to be made, or nobody knows whether it was. */
+/** Placeholder for an address that is yet to be created, or whose creation is in doubt. */
 const PLACE = 'pending';
 
-/** The key of a provider has names of Secrets in it, in which tenants may write what they like: a line has six words all the same.
+/** A provider key contains names of Secrets, which tenants may choose freely: whitespace is replaced, so that a line always has six words.
  *  `203.0.113.7 RoutedIP/shop ClusterRoutedIPClass/floating digitalocean 2026-11-27T09:00:00Z <uid>` */
 const lineOf = ({ address, owner, source, provider, since, uid }: Kept): string =>
   [address ?? PLACE, owner, source, provider, since > 0 ? new Date(since).toISOString() : '', uid]
     .map((word) => word.replace(/\s+/g, '_') || NOTHING)
     .join(' ');
 
-/** Of a line that somebody wrote by hand the address is enough. One that begins with no address, and is no place either, says nothing and goes with the next write. */
+/** In a line written by hand the address is enough. A line that starts with neither an address nor a valid placeholder is ignored, and dropped by the next write. */
 function linesIn(text: unknown): readonly Kept[] {
   return String(text)
     .split('\n')

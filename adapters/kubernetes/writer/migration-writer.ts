@@ -31,7 +31,7 @@ const servicePath = ({ namespace, name }: Place): string =>
   `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`;
 const ipPath = (name: string): string => `${GROUP}/ips/${encodeURIComponent(name)}`;
 
-/** What the jobs of VirtualIPs read and write, at the API server. */
+/** Reads and writes of VirtualIP jobs at the API server. */
 export class KubernetesMigrationWriter implements MigrationWriter {
   readonly #connection: Connection;
 
@@ -110,7 +110,7 @@ export class KubernetesMigrationWriter implements MigrationWriter {
   }
 
   async reassociate(ip: LiveIP, group: string, { namespace, name }: Place, fence: Fence): Promise<void> {
-    // What else it bears has to be named to be taken off.
+    // A merge patch must name other labels and annotations to remove them.
     const present = await this.#get(ipPath(ip.name));
     const metadata = isObject(present ?? undefined) ? (present as JsonObject).metadata : undefined;
     if (!isObject(metadata) || metadata.resourceVersion !== ip.version) throw new Overtaken(`IP "${ip.name}" was changed meanwhile`);
@@ -174,7 +174,7 @@ export class KubernetesMigrationWriter implements MigrationWriter {
     await this.#patch(servicePath(service), { metadata, ...(asks && { spec: { loadBalancerIP: null } }) }, fence);
   }
 
-  /** Null for what is not there. */
+  /** Null when the object does not exist. */
   async #get(path: string): Promise<Json | null> {
     try {
       return await this.#read({ method: 'GET', path });
@@ -216,7 +216,7 @@ export class KubernetesMigrationWriter implements MigrationWriter {
     }
   }
 
-  /** This very object, and as it was read. */
+  /** Deletes exactly this object, in the version that was read. */
   async #delete(path: string, { uid, version }: { readonly uid: string; readonly version: string }, fence: Fence): Promise<void> {
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion: version } };
     await this.#write({ method: 'DELETE', path, body }, fence).catch(unlessGone);
@@ -238,7 +238,7 @@ export class KubernetesMigrationWriter implements MigrationWriter {
   }
 }
 
-/** What can be done about a refusal. A conflict is one of versions, but for a creation. */
+/** Error kinds by refusal. A conflict concerns versions, except for a create. */
 const KINDS = {
   NotFound: 'NotFound',
   Conflict: 'Unavailable',
@@ -248,7 +248,7 @@ const KINDS = {
   Invalid: 'Invalid',
 } as const satisfies Record<ApiError['kind'], ProviderError['kind']>;
 
-/** What is gone needs no more of that. @throws any other error */
+/** Null when the object is gone. @throws any other error */
 function unlessGone(error: unknown): null {
   if (error instanceof ProviderError && isNotFound(error.cause)) return null;
   throw error;

@@ -11,34 +11,34 @@ import { inParallel } from '../client/parallel.ts';
 import type { Seen } from '../source/source.ts';
 import { Turns } from './turns.ts';
 
-/** What the nodes of one pool should bear. */
+/** The annotations that the nodes of one pool should have. */
 export type Wanted = Pick<PoolProjection, 'annotated' | 'addresses'>;
 
-/** For so long our own write counts more than what the watch has shown, ms. */
+/** How long our own write takes precedence over what the watch shows, ms. */
 const WATCH_LAG_MS = 10_000;
 
-/** That `node` bears `address`, or may. */
+/** `node` has, or may have, `address` in its annotation. */
 interface Bearing {
   readonly node: string;
   readonly address: Address;
 }
 
-/** A pool: its addresses, and which nodes bear one, or may. They are remembered, since a node that no longer matches the pool's selector is seen no more. */
+/** A pool: its addresses, and the nodes that have one, or may. These are remembered, since a node that no longer matches the pool's selector is not observed. */
 interface Pool {
   addresses: readonly Address[];
   readonly bearings: Map<string, Bearing>;
 }
 
 interface Want {
-  /** Of the pool. */
+  /** The pool's uid. */
   readonly uid: string;
   readonly address: Address;
 }
 
-/** What we wrote last, null for nothing; undefined when it may have been done or not. */
+/** Our last write, null for a removed annotation; undefined while in doubt. */
 interface Written {
   readonly value: Address | null | undefined;
-  /** By monotonic ms. */
+  /** Monotonic ms. */
   readonly at: number;
 }
 
@@ -46,25 +46,25 @@ const annotationOf = (address: Address): string => (familyOf(address) === 4 ? IP
 
 const keyOf = ({ node, address }: Bearing): string => `${node} ${address}`;
 
-/** The annotation of that node. */
+/** Identifies the annotation of that node. */
 const placeOf = ({ node, address }: Bearing): string => `${node} ${annotationOf(address)}`;
 
 /** A JSON pointer to the annotation (RFC 6901). */
 const pointerTo = (annotation: string): string => `/metadata/annotations/${annotation.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
-/** Keeps the annotations of nodes right. A node has one for each family: of several pools that want it the one has it that came to want it last, since what is
- *  known of it is the newest; when that one wants it no more, the one before has it again. */
+/** Keeps the annotations of nodes up to date. A node has one per address family: of several pools that want it, the latest one wins, since its information
+ *  is the newest; when that pool no longer wants it, the previous one gets it back. */
 export class NodeAnnotations {
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #seen: Seen;
   /** By uid. */
   readonly #pools = new Map<string, Pool>();
-  /** By place: who wants it, and for what; who came to want it last comes last. */
+  /** By place: the pools that want it with their addresses, the latest one last. */
   readonly #wants = new Map<string, readonly Want[]>();
   /** By place. */
   readonly #written = new Map<string, Written>();
-  /** Places that nobody wanted any more when that was noted: what was written there is soon forgotten. */
+  /** Places that no pool wants any more: their last writes are soon forgotten. */
   readonly #unwanted = new Set<string>();
   readonly #turns = new Turns();
 
@@ -74,7 +74,7 @@ export class NodeAnnotations {
     this.#seen = seen;
   }
 
-  /** What the pool wants from now on. `status` tells who bore an address before a restart. */
+  /** What the pool wants from now on. `status` shows which nodes had an address before a restart. */
   want(uid: string, { annotated, addresses }: Wanted, status: Json): void {
     const pool = this.#pools.get(uid) ?? { addresses, bearings: byKey(borneBy(status)) };
     pool.addresses = addresses;
@@ -89,16 +89,16 @@ export class NodeAnnotations {
     }
   }
 
-  /** Nothing that concerns the pool differs: there is nothing to be written. */
+  /** There is nothing to write for the pool. */
   isRight(uid: string): boolean {
     return this.#due(uid).length === 0;
   }
 
-  /** Writes what differs. Every node is tried, whatever happens to another one. @throws AggregateError of all that failed; it may be repeated */
+  /** Writes what differs. Every node is tried, even if others fail. @throws AggregateError of all that failed; it may be repeated */
   async write(uid: string): Promise<void> {
     const pool = this.#pools.get(uid);
     const settle = async (bearing: Bearing): Promise<void> => {
-      // Whoever leads by now may want otherwise.
+      // A new leader may want something else.
       if (!pool || this.#pools.get(uid) !== pool || !this.#differs(bearing)) return;
       const wanted = await this.#write(bearing);
       if (wanted === null && !this.#isWantedBy(uid, bearing)) pool.bearings.delete(keyOf(bearing));
@@ -106,13 +106,13 @@ export class NodeAnnotations {
     await inParallel(this.#due(uid).map((bearing) => () => this.#turns.take(placeOf(bearing), () => settle(bearing))));
   }
 
-  /** The pool is gone, and nothing of it is left to be written. */
+  /** The pool is gone, with nothing left to write. */
   drop(uid: string): void {
     for (const bearing of this.#pools.get(uid)?.bearings.values() ?? []) this.#wantNoMore(uid, bearing);
     this.#pools.delete(uid);
   }
 
-  /** What was wanted is not written any more. */
+  /** Drops everything wanted: nothing more is written. */
   forget(): void {
     for (const known of [this.#pools, this.#wants, this.#written, this.#unwanted]) known.clear();
   }
@@ -133,7 +133,7 @@ export class NodeAnnotations {
     else if (this.#wants.delete(place)) this.#unwanted.add(place);
   }
 
-  /** Adds what seems to be annotated, and forgets what is not any more. */
+  /** Adds nodes that are observed to be annotated, and forgets those that no longer are. */
   #due(uid: string): readonly Bearing[] {
     const { addresses, bearings } = this.#pools.get(uid) ?? { addresses: [], bearings: new Map<string, Bearing>() };
     for (const address of addresses)
@@ -169,7 +169,7 @@ export class NodeAnnotations {
     return this.#clock.monotonic() - at < WATCH_LAG_MS;
   }
 
-  /** Answers what was wanted. */
+  /** Returns what was wanted. */
   async #write(bearing: Bearing): Promise<Address | null> {
     const wanted = this.#wantedAt(bearing);
     this.#note(bearing, undefined);
@@ -178,7 +178,7 @@ export class NodeAnnotations {
     return wanted;
   }
 
-  /** Of all that were written, which may be thousands, those alone that nobody wants are looked at. */
+  /** Checks only unwanted places instead of all written ones, of which there may be thousands. */
   #sweep(unwanted: Set<string>): void {
     for (const place of unwanted) {
       const written = this.#written.get(place);
@@ -198,16 +198,16 @@ export class NodeAnnotations {
     try {
       await this.#connection.send({ method: 'PATCH', path: nodePath(node), contentType: MERGE_PATCH, body });
     } catch (error) {
-      // A node that is gone bears nothing and needs nothing.
+      // A deleted node needs no write.
       if (!isNotFound(error)) throw error;
     }
     return address;
   }
 
-  /** Answers what the node bears after that. */
+  /** Returns what the node has afterwards; undefined for unknown. */
   async #takeOff({ node, address }: Bearing): Promise<null | undefined> {
     const path = pointerTo(annotationOf(address));
-    // Only while it is still this address: somebody else may have written another one meanwhile.
+    // Only while it is still this address: another one may have been written meanwhile.
     const body = [
       { op: 'test', path, value: address },
       { op: 'remove', path },
@@ -224,11 +224,11 @@ export class NodeAnnotations {
 
 const byKey = (bearings: readonly Bearing[]): Map<string, Bearing> => new Map(bearings.map((bearing) => [keyOf(bearing), bearing]));
 
-/** Who bears an address by the status of a pool. */
+/** The nodes that have an address according to the status of a pool. */
 const borneBy = (status: Json): readonly Bearing[] =>
   Object.entries(isObject(status) && isObject(status.ips) ? status.ips : {}).flatMap(([address, entry]) =>
     isObject(entry) && typeof entry.nodeName === 'string' ? [{ node: entry.nodeName, address: address as Address }] : [],
   );
 
-/** The API server answers a JSON patch whose test fails, or whose path is not there, with 422. */
+/** The API server responds with 422 to a JSON patch whose test fails, or whose path does not exist. */
 const isFailedTest = (error: unknown): boolean => error instanceof ApiError && error.status === 422;

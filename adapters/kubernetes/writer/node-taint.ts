@@ -16,8 +16,8 @@ const textOf = (value: Json | undefined): string => (typeof value === 'string' ?
 const effectOf = (taint: Json): HolderEffect | null =>
   isObject(taint) ? holderEffectOf({ key: textOf(taint.key), value: textOf(taint.value), effect: textOf(taint.effect) }) : null;
 
-/** The taints of a node once it bears ours with `wanted`, or with null none of ours; null when they are right. All others stay as they are. Where
- *  somebody else's has our key and this very effect it does what ours would do, and the API takes no second one. */
+/** The taints that a node should have: ours with the effect `wanted`, or none of ours for null. Returns null when they are right. Other taints are unchanged.
+ *  A foreign taint with our key and this effect does what ours would do, and the API accepts no second one. */
 const taintsWith = (taints: readonly Json[], wanted: HolderEffect | null): readonly Json[] | null => {
   const others = taints.filter((taint) => effectOf(taint) === null);
   const isTaken = others.some((taint) => isObject(taint) && taint.key === HOLDER_TAINT && taint.effect === wanted);
@@ -27,8 +27,8 @@ const taintsWith = (taints: readonly Json[], wanted: HolderEffect | null): reado
   return [...others, ...desired.map((effect) => ({ key: HOLDER_TAINT, effect }))];
 };
 
-/** A JSON patch (RFC 6902) that changes nothing when somebody else has changed the taints meanwhile. Without a list there is none to compare: then the
- *  whole node has to be as it was. */
+/** A JSON patch (RFC 6902) that fails when the taints were changed concurrently. Without a list there is nothing to compare: then the whole node must be
+ *  unchanged. */
 const patchOf = (node: unknown, present: readonly Json[] | null, next: readonly Json[]): readonly JsonObject[] => [
   present === null
     ? { op: 'test', path: '/metadata/resourceVersion', value: revisionOf(node) }
@@ -36,13 +36,13 @@ const patchOf = (node: unknown, present: readonly Json[] | null, next: readonly 
   next.length === 0 ? { op: 'remove', path: TAINTS } : { op: 'add', path: TAINTS, value: next },
 ];
 
-/** The API server answers a JSON patch whose test fails with 422. */
+/** The API server responds with 422 to a JSON patch whose test fails. */
 const isOvertaken = (error: unknown): boolean => isConflict(error) || (error instanceof ApiError && error.status === 422);
 
-/** Asked once the node was read: the effect that our taint is to have, null for no taint, undefined to leave the node as it is. */
+/** Called once the node was read: the effect our taint should have, null for no taint, undefined to leave the node as it is. */
 export type WantedTaint = () => HolderEffect | null | undefined;
 
-/** Makes our taint on the node what `wanted` answers, and answers that. A node that is gone counts as written. @throws ServerUnreachable | ApiError */
+/** Makes our taint on the node what `wanted` returns, and returns that. A deleted node counts as written. @throws ServerUnreachable | ApiError */
 export const writeTaint = async (connection: Connection, name: string, wanted: WantedTaint): Promise<ReturnType<WantedTaint>> => {
   try {
     return await despiteConflicts(() => writeOnce(connection, nodePath(name), wanted), isOvertaken);

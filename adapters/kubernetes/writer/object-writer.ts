@@ -17,17 +17,17 @@ import { withinLimits } from '../client/within-limits.ts';
 import type { Seen } from '../source/source.ts';
 import { conditionsOf } from './conditions.ts';
 
-/** Versions count upwards within one kind of object, and since Kubernetes 1.35 may be compared; a wrong guess ends in a conflict. */
+/** A resourceVersion increases within one kind of object, and is officially comparable since Kubernetes 1.35; a wrong guess ends in a conflict. */
 const isNewer = (one: string, other: string): boolean => one.length > other.length || (one.length === other.length && one > other);
 
-/** Writes the status of one object and our finalizer, and appends to the `spec.ips` of a pool, one request after another. Every write names the version
- *  that it is based on. */
+/** Writes the status of one object and our finalizer, and appends to the `spec.ips` of a pool, one request at a time. Every write carries the
+ *  resourceVersion it is based on. */
 export class ObjectWriter {
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #seen: Seen;
   readonly #ref: ObjectRef;
-  /** The server's answer to the last request of our own. */
+  /** The server's response to our last request. */
   #own: SeenObject | null = null;
   #sent: Json | undefined;
   #answered: Json | undefined;
@@ -41,18 +41,18 @@ export class ObjectWriter {
     this.#ref = ref;
   }
 
-  /** Takes note of what a projection says that may never be written because a newer one follows. */
+  /** Records what a projection says, which may never be written because a newer one follows. */
   note(projection: PoolProjection): void {
     this.#accounted.note(projection);
   }
 
-  /** Makes the status equal to the projection that `newest` answers when its turn has come; null for nothing to write. An object that is gone counts as written.
-   *  What a later leader has written stays: `overtaken` is told so. @throws ServerUnreachable | ApiError */
+  /** Makes the status equal to the projection that `newest` returns when its turn has come; null for nothing to write. A deleted object counts as written.
+   *  A status of a later leader is kept, and `overtaken` is called. @throws ServerUnreachable | ApiError */
   write(newest: () => PoolProjection | null, overtaken: (what: string) => void = () => undefined): Promise<void> {
     return this.#inTurn(async () => {
       await this.#onPresent(this.#newest(), async (present) => {
         const projection = newest();
-        // A leader that was overtaken without noticing must not put its older view over the newer one.
+        // A former leader that has not noticed its loss must not overwrite newer state with older.
         if (present === null || projection === null) return;
         const [written, term] = [termOf(present.object.status), termOf(projection.status)];
         if (written > term) {
@@ -65,14 +65,14 @@ export class ObjectWriter {
         if (patch === undefined) return;
         await this.#patch('/status', present, { status: patch });
         this.#answered = this.#own?.object.status ?? undefined;
-        // One and not two of the same, for each of thousands.
+        // Keeps one copy instead of two equal ones: there are thousands of objects.
         this.#sent = isDeepStrictEqual(desired, this.#answered) ? this.#answered : desired;
       });
       await this.#annotate(newest);
     });
   }
 
-  /** Once the status tells of it. What was answered is taken out, unless somebody else has written another request meanwhile. */
+  /** Called after the status was written. A request for moves that was served is replaced, unless another one was written meanwhile. */
   async #annotate(newest: () => PoolProjection | null): Promise<void> {
     const { moveTo: asked, bound: got } = newest() ?? {};
     if (asked === undefined && got === undefined) return;
@@ -90,7 +90,7 @@ export class ObjectWriter {
 
   /** @throws ServerUnreachable; ApiError NotFound when the pool is gone; Fenced when a later leader has written the status */
   recordIntent({ provider, knownAddresses, listedAt, region, term }: NewIntent): Promise<void> {
-    // Members of an older intent that this one lacks must go: a merge patch would keep them.
+    // Null removes fields of an older intent: a merge patch would keep them.
     const pendingCreate = {
       provider: provider ?? null,
       region: region === '' ? null : region,
@@ -113,7 +113,7 @@ export class ObjectWriter {
     return this.#inTurn(() => this.#onPresent(null, (present) => this.#patch('/status', this.#required(present), { status })));
   }
 
-  /** One that is gone, or on its way, needs none: nothing can be added to an object that is being deleted. @throws ServerUnreachable | ApiError */
+  /** Adds our finalizer. Does nothing for a deleted object, or one being deleted, to which none can be added. @throws ServerUnreachable | ApiError */
   guard(): Promise<void> {
     return this.#inTurn(() =>
       this.#onPresent(null, async (present) => {
@@ -125,7 +125,7 @@ export class ObjectWriter {
     );
   }
 
-  /** Takes our finalizer off while `isWanted` holds. @throws ServerUnreachable | ApiError */
+  /** Removes our finalizer while `isWanted` holds. @throws ServerUnreachable | ApiError */
   unguard(isWanted: () => boolean = () => true): Promise<void> {
     return this.#inTurn(() =>
       this.#onPresent(null, async (present) => {
@@ -165,14 +165,14 @@ export class ObjectWriter {
     };
   }
 
-  /** The object as known without asking; null when it has to be read. */
+  /** The newest known version of the object; null when it must be read. */
   #newest(): SeenObject | null {
     const seen = this.#seen.object(this.#ref);
     if (seen === null || this.#own === null) return seen ?? this.#own;
     return isNewer(this.#own.resourceVersion, seen.resourceVersion) ? this.#own : seen;
   }
 
-  /** Runs `write` on the object as it is, again on a newer one when somebody else wrote meanwhile. */
+  /** Runs `write` on the object; after a conflict again on a newer version. */
   async #onPresent(known: SeenObject | null, write: (present: SeenObject | null) => Promise<void>): Promise<void> {
     let newest = known;
     try {
@@ -186,7 +186,7 @@ export class ObjectWriter {
     }
   }
 
-  /** The object as the server has it; null when it is gone, or another one has its name. */
+  /** The object as stored; null when it is gone, or another one has its name. */
   async #read(): Promise<SeenObject | null> {
     const { kind, uid } = this.#ref;
     try {
@@ -232,7 +232,7 @@ export class ObjectWriter {
 const termOf = (status: Json): number => (isObject(status) && typeof status.term === 'number' ? status.term : 0);
 
 const finalizersOf = ({ object: { ref, marks } }: SeenObject): readonly string[] => {
-  // Without knowing them a list would be written over those of others.
+  // Writing the list without knowing the finalizers of others would remove them.
   if (marks === undefined) throw new Error(`no finalizers are read of objects of kind ${ref.kind}`);
   return marks.finalizers;
 };

@@ -1,13 +1,13 @@
-/** What is done about one key runs one after another, in the order in which it was asked for. */
+/** Serializes operations on the same key, in the order they were requested. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Whether anything runs, or waits for its turn. */
+  /** Whether any operation runs or waits for its turn. */
   isBusy(key: string): boolean {
     return this.#last.has(key);
   }
 
-  /** Answers what `act` answers, once its turn has come. */
+  /** Runs `act` once its turn has come, and returns its result. */
   async take<T>(key: string, act: () => Promise<T>): Promise<T> {
     const mine = (this.#last.get(key) ?? Promise.resolve()).then(act);
     const turn = mine.catch(() => undefined);

@@ -37,7 +37,7 @@ export interface VipWriterOptions extends ServedClass {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** The minor version of Kubernetes 1 from which an address has a mode. */
+/** The minor version of Kubernetes 1 that introduced `ipMode`. */
 const IP_MODE_SINCE = 30;
 
 const KINDS: Readonly<Record<ApiErrorKind, ErrorKind>> = {
@@ -59,7 +59,7 @@ const ipPath = (name: string): string => pathOf({ kind: KIND, namespace: '', nam
 const classified = (what: string, error: unknown): unknown =>
   error instanceof ApiError ? new ProviderError(KINDS[error.kind], `${what}: ${error.message}`, { cause: error }) : error;
 
-/** What `attempt` answers, which reads before it writes; it is made again when somebody else has written in between. */
+/** The result of `attempt`, which reads before it writes; it is retried after a concurrent write. */
 const persistently = async <T>(what: string, attempt: () => Promise<T>): Promise<T> => {
   try {
     return await despiteConflicts(attempt);
@@ -68,7 +68,7 @@ const persistently = async <T>(what: string, attempt: () => Promise<T>): Promise
   }
 };
 
-/** Exactly the one entry that we write, whatever mode the server has filled in. */
+/** Whether the ingress is exactly the one entry that we write; the server may have filled in the default mode. */
 const isPublished = (object: unknown, address: Address | null): boolean => {
   const entries = list(fieldsOf(fieldsOf(fieldsOf(object).status).loadBalancer).ingress).map(fieldsOf);
   if (address === null) return entries.length === 0;
@@ -95,8 +95,8 @@ const ownerIn = (routedIP: unknown): VipService | null => {
   return asOwner({ ref: { kind: ROUTED_IP, namespace, name, uid }, createdAt, deleting });
 };
 
-/** Finalizers and statuses of Services, and the objects that reserve addresses. Every write names the version that it is based on, or is the creation of
- *  a name that can be created once. */
+/** Writes finalizers and statuses of Services, and the objects that reserve addresses. Every write carries the resourceVersion it is based on, or creates
+ *  a unique name. */
 export class KubernetesVipWriter implements VipWriter {
   readonly #connection: Connection;
   readonly #clock: VipWriterOptions['clock'];
@@ -236,7 +236,7 @@ export class KubernetesVipWriter implements VipWriter {
     return present === null ? null : vipServiceOf(present, this.#served);
   }
 
-  /** Null for what is not there. */
+  /** Null when the object does not exist. */
   async #get(path: string): Promise<unknown> {
     try {
       return await this.#connection.send({ method: 'GET', path });
@@ -252,7 +252,7 @@ export class KubernetesVipWriter implements VipWriter {
     return present;
   }
 
-  /** The IP of that name, made now or there before, whosever it is. @throws ApiError Conflict when it came and went: the next try makes it */
+  /** The IP of that name, created now or found, whoever owns it. @throws ApiError Conflict when it came and went: the next try creates it */
   async #standing(what: string, name: string, body: object, fence: Fence): Promise<{ readonly ip: ReservedIP; readonly present: unknown }> {
     const created = await this.#create(what, body, fence);
     const present = created ?? (await this.#get(ipPath(name)));
@@ -277,7 +277,7 @@ export class KubernetesVipWriter implements VipWriter {
     await this.#change(patchOf(path, present, change), fence);
   }
 
-  /** What has gone meanwhile counts as done. */
+  /** An object that is gone counts as done. */
   async #untilGone(request: Request, fence: Fence): Promise<void> {
     try {
       await this.#change(request, fence);
@@ -288,7 +288,7 @@ export class KubernetesVipWriter implements VipWriter {
 
   async #change(request: Request, fence: Fence): Promise<unknown> {
     await fence.read();
-    // Between this and the sending there is no await: what was fresh is fresh.
+    // No await between this check and the send, so the fence is still fresh.
     fence.assertFresh();
     return this.#connection.send(request);
   }
@@ -299,7 +299,7 @@ export class KubernetesVipWriter implements VipWriter {
     return known;
   }
 
-  /** 0 where the server does not say: those that know of modes fill in the one that we mean. */
+  /** 0 where the server does not report it: servers with `ipMode` default to the one that we mean. */
   async #minor(): Promise<number> {
     const { major, minor } = fieldsOf(await this.#get('/version'));
     return major === '1' ? Number.parseInt(String(minor), 10) || 0 : 0;
@@ -312,7 +312,7 @@ const marksOf = (object: object): object => {
   return { labels, annotations };
 };
 
-/** A merge patch (RFC 7386) that the server refuses when the object is not as it was read. */
+/** A merge patch (RFC 7386) that the server refuses when the object has changed since it was read. */
 const patchOf = (path: string, present: unknown, change: object): Request => {
   const { metadata = {}, ...rest } = change as { readonly metadata?: object };
   const body = { ...rest, metadata: { ...metadata, resourceVersion: revisionOf(present) } };

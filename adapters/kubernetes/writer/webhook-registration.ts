@@ -45,14 +45,14 @@ export const certificateSecret = (
         else await connection.send({ method: 'PUT', path, body: await changed(data, version) });
         return true;
       } catch (error) {
-        // Somebody else has written it, or taken it away.
+        // It was written or deleted by another client.
         if (isConflict(error) || (version !== null && isNotFound(error))) return false;
         throw error;
       }
     },
   };
 
-  /** The Secret as it is with other data: its type cannot be changed, and its labels are not ours to drop. */
+  /** The stored Secret with new data: its type is immutable, and its labels are kept. */
   async function changed(data: CertificateData, version: string): Promise<unknown> {
     const found = (await connection.send({ method: 'GET', path })) as Secret;
     return { ...found, metadata: { ...found.metadata, resourceVersion: version }, data: encoded(data) };
@@ -74,20 +74,20 @@ interface Configuration {
   readonly webhooks?: readonly Webhook[];
 }
 
-/** The name of our condition: whom the webhook is not asked about. */
+/** The name of our matchCondition, which exempts the operator's own writes. */
 const OTHERS = 'written-by-others';
 
-/** The webhooks of a ValidatingWebhookConfiguration. The API server asks them about what others than `operator` write, so that its own writes need no answer.
- *  Servers before 1.28 drop that, and ask about its writes too. Needs the rights to get and update this one. */
+/** The webhooks of a ValidatingWebhookConfiguration. The API server calls them only for writes by users other than `operator`, so that its own writes do not depend
+ *  on them. Servers before 1.28 drop the condition and call them for all writes. Needs the rights to get and update this one. */
 export const webhookConfiguration = (connection: Connection, name: string, operator: OwnUser): WebhookRegistration => {
   const path = `${CONFIGURATIONS}/${name}`;
-  /** Whether the API server knows conditions; null before it was told one. */
+  /** Whether the API server supports matchConditions; null until one was sent. */
   let knowsConditions: boolean | null = null;
 
-  /** Null when it cannot be told now: the webhook is trusted all the same. */
+  /** Null when it cannot be determined now: the CA bundle is written all the same. */
   const others = async (): Promise<Condition | null> => {
     const user = knowsConditions === false ? null : await operator().catch(() => null);
-    // A text of JSON is one of CEL.
+    // A JSON string literal is a valid CEL string literal.
     return user === null ? null : { name: OTHERS, expression: `request.userInfo.username != ${JSON.stringify(user)}` };
   };
   const told = (webhook: Webhook, caBundle: string, condition: Condition | null): Webhook => ({
@@ -106,7 +106,7 @@ export const webhookConfiguration = (connection: Connection, name: string, opera
     const { webhooks = [] } = found;
     if (webhooks.every((webhook) => holds(webhook, caBundle, condition))) return true;
     try {
-      // With the resourceVersion read: what a person or another replica changes at the same time is not undone.
+      // Includes the resourceVersion: concurrent changes by users or other replicas are not undone.
       const body = { ...found, webhooks: webhooks.map((webhook) => told(webhook, caBundle, condition)) };
       const kept = (await connection.send({ method: 'PUT', path, body })) as Configuration;
       if (condition) knowsConditions = kept.webhooks?.every(({ matchConditions = [] }) => has(matchConditions, condition)) ?? false;

@@ -2,15 +2,15 @@ import type { Clock } from '../../../actors/ports/records.ts';
 import { isInvalid, ServerUnreachable } from '../client/api-error.ts';
 import type { Backoff } from '../client/backoff.ts';
 
-/** What is refused for what it is, is tried again after 1, 2, 4 s and so on, at the slowest at this pace, ms. */
+/** Maximum retry interval of an invalid write, ms; the intervals are 1, 2, 4 s and so on. */
 const REFUSED_AGAIN_MS = 5 * 60_000;
 
 export interface Pace {
-  /** In the long run one run for each of these, ms. */
+  /** Long-term average interval between runs, ms. */
   readonly intervalMs: number;
-  /** So many runs may follow one another at once after a quiet time. */
+  /** Number of runs that may follow one another immediately after a quiet time. */
   readonly burst: number;
-  /** While it fails, a new request has a try no sooner than this after the last one, ms. */
+  /** While it fails, a new request triggers a retry no sooner than this after the last try, ms. */
   readonly impatienceMs: number;
 }
 
@@ -18,23 +18,23 @@ export interface LaneOptions {
   readonly clock: Clock;
   readonly pace: Pace;
   readonly backoff: Backoff;
-  /** Does all that is wanted by now. May throw: it is run again. */
+  /** Does everything currently wanted. May throw: it is retried. */
   run(): Promise<void>;
   failed(error: unknown, retryInMs: number): void;
 }
 
-/** Runs one thing at a time, as soon as it is asked for, but not too often; again after a failure until it works. Requests during a run, or while
- *  one waits, become one further run. */
+/** Runs one thing at a time, as soon as requested within its pace, and retries failures until it succeeds. Requests during a run, or while
+ *  one waits, are coalesced into one further run. */
 export class Lane {
   readonly #options: LaneOptions;
   #wanted = false;
   #running = false;
   #stopped = false;
   #cancel: (() => void) | null = null;
-  /** When the run that is due to the pace alone would have come, monotonic ms. */
+  /** Theoretical time of the next run at a steady pace, monotonic ms. */
   #paced = Number.NEGATIVE_INFINITY;
   #startedAt = Number.NEGATIVE_INFINITY;
-  /** The server has asked to wait until then, monotonic ms. */
+  /** The server asked to wait until then, monotonic ms. */
   #askedUntil = Number.NEGATIVE_INFINITY;
   #waiters: (() => void)[] = [];
 
@@ -56,7 +56,7 @@ export class Lane {
     return !this.#wanted && !this.#running;
   }
 
-  /** Resolves when nothing is wanted any more, or the lane was stopped. */
+  /** Resolves when nothing is wanted, or the lane was stopped. */
   whenIdle(): Promise<void> {
     if (this.idle) return Promise.resolve();
     return new Promise((resolve) => void this.#waiters.push(resolve));
@@ -86,7 +86,7 @@ export class Lane {
     this.#cancel = () => {
       cancelled = true;
     };
-    // After the present turn, so that requests which come together are one run.
+    // In a microtask, so that requests made together are one run.
     queueMicrotask(() => {
       if (!cancelled) this.#start();
     });

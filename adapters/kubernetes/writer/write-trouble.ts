@@ -5,7 +5,7 @@ import type { Finding } from '../../../machines/model/types.ts';
 import { isForbidden, isInvalid, messageOf } from '../client/api-error.ts';
 import { withinBytes } from '../client/within-bytes.ts';
 
-/** A server may repeat the whole value that it refuses: before it stands the field, and behind it what is wrong with it. Bytes, and characters. */
+/** A server may quote the whole rejected value, with the field before it and the error after it: both ends are kept. Head in bytes, tail in characters. */
 const REFUSED = { head: 400, tail: 150 };
 
 export const isServerError = (cause: unknown): boolean => cause instanceof Unreachable && cause.isAnswered;
@@ -15,7 +15,7 @@ export const textOf = (error: unknown): string => {
   return text.length > REFUSED.head + REFUSED.tail ? withinBytes(text, REFUSED.head) + text.slice(-REFUSED.tail) : text;
 };
 
-/** Somebody has to mend the permissions, the object, or what the server cannot do without: said where people look for what is wrong with it. */
+/** The Event on an object for an error that a user must fix: in the permissions, the object, or what the server depends on. */
 export function refusalOf(error: unknown, action: string, what = action): ClusterEvent {
   const warning = { type: 'Warning', action } as const;
   if (isForbidden(error)) return { ...warning, reason: 'Forbidden', message: messageOf(error) };
@@ -26,7 +26,7 @@ export function refusalOf(error: unknown, action: string, what = action): Cluste
 
 const serverErrorText = (error: unknown): string => `${SERVER_ERROR.text}: ${textOf(error)}`;
 
-/** For how long the API server has answered one write, tried again and again, with errors alone. */
+/** How long the API server has responded to one retried write only with errors. */
 export class Outage {
   readonly #clock: Clock;
   readonly #toldAfterMs: number;
@@ -38,12 +38,12 @@ export class Outage {
     this.#toldAfterMs = toldAfterMs;
   }
 
-  /** What people were told that it waits for; null for nothing. */
+  /** The last finding reported to users; null for none. */
   get told(): Finding | null {
     return this.#told;
   }
 
-  /** It failed for these causes. Answers which of them people are to be told: a refusal each time, an error of the server once, when that lasts. */
+  /** Records a failure. Returns the cause that must be reported to users: a refusal each time, a server error once, when it persists. */
   fails(causes: readonly unknown[]): unknown {
     const refusal = causes.find((cause) => isForbidden(cause) || isInvalid(cause));
     const failure = causes.find(isServerError);

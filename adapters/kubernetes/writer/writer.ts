@@ -22,9 +22,9 @@ export interface WriterTimings {
   /** For each object. */
   readonly pace: Pace;
   readonly backoff: BackoffTable;
-  /** How often it is looked whether somebody took a holder's taint off, ms. */
+  /** How often to check whether a holder taint was removed externally, ms. */
   readonly recheckMs: number;
-  /** An Event tells of a write that the server has answered with errors alone for so long, ms. */
+  /** An Event reports a write to which the server has responded only with errors for this long, ms. */
   readonly toldAfterMs: number;
 }
 
@@ -41,32 +41,32 @@ export interface WriterOptions {
   readonly random: Random;
   readonly log: Log;
   readonly seen: Seen;
-  /** Names this process in Events, e.g. its Pod. */
+  /** Name of this process in Events, e.g. its Pod. */
   readonly instance: string;
-  /** Told of each status that was written. */
+  /** Called for each status that was written. */
   readonly shown?: ((projection: PoolProjection) => void) | undefined;
   readonly timings?: WriterTimings;
 }
 
-/** All that is written about one object. */
+/** Everything written for one object. */
 interface Desk {
   readonly ref: ObjectRef;
   readonly writer: ObjectWriter;
   readonly status: Lane;
-  /** Of thousands few ever need these. */
+  /** Created on demand: few of thousands of objects ever need these. */
   nodes: Lane | null;
   finalizer: Lane | null;
-  /** Of our finalizer, whoever asks for it. */
+  /** Covers all writes of our finalizer, whichever caller requests them. */
   readonly guarding: Outage;
   projection: PoolProjection | null;
-  /** By type: what was projected last of each, since this process leads. */
+  /** The last projected condition of each type, since this process became leader. */
   conditions: ReadonlyMap<string, Condition>;
   shownGeneration: number | null;
-  /** Why the API server refuses the status for what the object is, and of which generation that was to be written; null while it does not. */
+  /** Why the API server rejects the status as invalid, and for which generation; null while it does not. */
   refusal: { readonly why: string; readonly generation: number } | null;
 }
 
-/** What a lane does. */
+/** The work of a lane. */
 interface Work {
   readonly what: string;
   /** For the log. */
@@ -77,14 +77,14 @@ interface Work {
   readonly outage?: Outage;
 }
 
-/** Thousands of requests at once would wait for an answer longer than they may. */
+/** Thousands of concurrent requests would exceed their deadlines. */
 const OBJECTS_AT_ONCE = 32;
 
-/** The kind whose objects bear our finalizer. */
+/** The kind whose objects have our finalizer. */
 const GUARDED = 'RoutedIP';
 
-/** Writes what the operator wants to be seen of its objects: status, annotations and taints of nodes, Events. Each object has lanes of its own, so that none waits
- *  for another; what fails is tried again until it works or something newer takes its place. */
+/** Writes the operator's output to the cluster: status, annotations and taints of nodes, Events. Each object has its own lanes, so that none waits for
+ *  another; failures are retried until they succeed or are superseded. */
 export class KubernetesWriter implements ClusterWriter {
   readonly #options: WriterOptions;
   readonly #timings: WriterTimings;
@@ -122,7 +122,7 @@ export class KubernetesWriter implements ClusterWriter {
     desk.projection = projection;
     const before = desk.conditions;
     desk.conditions = new Map([...(partial ? desk.conditions : []), ...conditions.map((each) => [each.type, each] as const)]);
-    // Until somebody changes the object it is tried again at its own slow pace.
+    // A rejected status is only retried at its own slow pace until the object changes.
     if (desk.refusal?.generation !== projection.generation) desk.status.request();
     if (!partial) this.#annotate(desk, projection);
     const told = tellDegraded(this.#options.log, { kind: ref.kind, object: objectName(ref), before, after: desk.conditions });
@@ -133,13 +133,13 @@ export class KubernetesWriter implements ClusterWriter {
     return this.#desks.get(ref.uid)?.shownGeneration ?? null;
   }
 
-  /** What the conditions of each object say, since this process leads. */
+  /** The conditions of each object, since this process became leader. */
   *shown(): Iterable<{ readonly kind: string; readonly conditions: Iterable<Condition> }> {
     for (const { ref, projection, conditions } of this.#desks.values())
       if (projection) yield { kind: ref.kind, conditions: conditions.values() };
   }
 
-  /** Whose status the API server refuses for what the object is, for people; null for nobody's. */
+  /** The number of objects whose status the API server rejects as invalid, with an example, human-readable; null for none. */
   refused(): string | null {
     const refusals = [...this.#desks.values()].flatMap(({ ref, refusal }) => (refusal ? `${objectName(ref)}: ${refusal.why}` : []));
     return refusals.length === 0 ? null : `the status of ${refusals.length} cannot be written, such as that of ${refusals[0]}`;
@@ -153,7 +153,7 @@ export class KubernetesWriter implements ClusterWriter {
       throw new Fenced(what);
     };
     try {
-      // Why an object is not served stands for nothing that a job may go by.
+      // A newer partial projection only says why an object is not served; jobs cannot rely on it.
       await desk.writer.write(() => (desk.projection?.partial ? projection : desk.projection), overtaken);
     } catch (error) {
       if (error instanceof Fenced || error instanceof Unreachable) throw error;
@@ -172,9 +172,9 @@ export class KubernetesWriter implements ClusterWriter {
       finalizer.request();
       await finalizer.whenIdle();
     }
-    // Stopped before it was done: whoever leads by now sees to it.
+    // Stopped before it was done: the new leader takes care of it.
     if (!this.#isOpen(desk)) return new Promise(() => undefined);
-    // A pool that was projected again meanwhile stays.
+    // A pool that was projected again meanwhile is kept.
     if (!desk.projection) this.#close(desk);
   }
 
@@ -245,7 +245,7 @@ export class KubernetesWriter implements ClusterWriter {
     cancel();
   }
 
-  /** Another process leads now: nothing that was to be written is written any more. */
+  /** Another process leads now: drops all pending writes. */
   forget(): void {
     for (const desk of this.#desks.values()) this.#close(desk);
     this.#annotations.forget();
@@ -253,7 +253,7 @@ export class KubernetesWriter implements ClusterWriter {
     this.#evacuations.forget();
   }
 
-  /** Writes nothing any more, whatever it is told; what waits is dropped. */
+  /** Stops all writes for good; pending ones are dropped. */
   close(): void {
     this.forget();
     this.#closed = true;
@@ -323,7 +323,7 @@ export class KubernetesWriter implements ClusterWriter {
     return desk.finalizer;
   }
 
-  /** Whoever asks for it tries again. */
+  /** The caller retries. */
   async #guarding({ ref, guarding }: Desk, run: () => Promise<void>): Promise<void> {
     try {
       await run();
@@ -366,7 +366,7 @@ export class KubernetesWriter implements ClusterWriter {
         const causes = error instanceof AggregateError ? error.errors : [error];
         const text = textOf(causes[0]);
         const fields: LogFields = { object, error: text, retryInMs: Math.round(retryInMs) };
-        // What stays refused until somebody changes something is said once.
+        // A rejection that lasts until something is changed is logged as a warning only once.
         if (said === text && isInvalid(causes[0])) log.debug(`${what} not written`, fields);
         else log.warn(`${what} not written`, fields);
         said = text;
