@@ -63,6 +63,14 @@ const riddlesIn = ({ path, text }: TextFile): string[] =>
       }),
     );
 
+const isProduct = (path: string): boolean => /^(machines|actors|adapters|composition|plugin)\/.+\.ts$|^main\.ts$/.test(path);
+
+/** The lines of comments, which stand by themselves in our sources. */
+const commentsOf = ({ path, text }: TextFile): TextFile => ({
+  path,
+  text: text.replace(/^(?!\s*(\/\*\*|\*|\/\/)).*$/gm, ''),
+});
+
 const WRITTEN = /(^|\/)[^.]+$|\.(ts|mts|mjs|js|json|md|ya?ml|sh|html|css)$/;
 
 const violationsIn = ({ path, text }: TextFile): string[] =>
@@ -108,6 +116,17 @@ test('no document makes a reader read a sentence twice', () => {
   const prose = files.filter(({ path }) => isProse(path));
   expect(prose.length).toBeGreaterThan(30);
   expect(prose.flatMap(riddlesIn)).toEqual([]);
+});
+
+test('no comment of the product makes a reader read a sentence twice', () => {
+  const sources = files.filter(({ path }) => isProduct(path));
+  expect(sources.length).toBeGreaterThan(500);
+  expect(sources.map(commentsOf).flatMap(riddlesIn)).toEqual([]);
+});
+
+test('of a source the comments are read, and nothing else', () => {
+  const text = ["const told = 'whoever';", '/** Whoever leads', ' *  is told. */', '  // begins anew', 'any(more);'].join('\n');
+  expect(riddlesIn(commentsOf({ path: 'actors/x.ts', text }))).toHaveLength(3);
 });
 
 test.each([

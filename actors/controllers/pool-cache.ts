@@ -6,17 +6,8 @@ import type { Evidence, Standing } from '../../machines/model/precedence.ts';
 import { accountOfList, cloudOf, listKey } from '../../machines/model/provider-key.ts';
 import { serviceOf } from '../../machines/model/service-ref.ts';
 import type { Adoption, ObjectRef } from '../../machines/model/types.ts';
-import {
-  type ActorId,
-  type Address,
-  type BoundAddress,
-  FINALIZER,
-  fieldsOf,
-  MOVE_TO,
-  type ObservedAddress,
-  UNASSIGNED,
-} from '../../machines/model/types.ts';
-import { type Marks, PAUSED } from '../../machines/pool/annotations.ts';
+import { type ActorId, type Address, type BoundAddress, FINALIZER, fieldsOf, type ObservedAddress } from '../../machines/model/types.ts';
+import type { Marks } from '../../machines/pool/annotations.ts';
 import type { PoolContext } from '../../machines/pool/context.ts';
 import { asBegun, isUnderWay } from '../../machines/pool/creation.ts';
 import { classInUse, isServedBy } from '../../machines/pool/service-observed.ts';
@@ -36,6 +27,7 @@ import { Groups } from './groups.ts';
 import type { OperatorCredentials } from './operator-credentials.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { poolContextIn } from './record-view.ts';
+import { DELETE_ADOPTED, isCareful, isHalted, marksOn } from './requests.ts';
 
 /** The pools, the node record sets and their facts as last observed, on every replica: a new leader starts from here. */
 export class ObservedPools {
@@ -376,28 +368,3 @@ const matchOf = ({ ref, spec }: PoolObject): string =>
   ref.kind === 'RoutedIP'
     ? JSON.stringify(serviceOf(ref.namespace, spec))
     : JSON.stringify(((spec ?? {}) as { readonly match?: unknown }).match ?? null);
-
-/** `"true"`: an address that we did not make is deleted, too, where the policy deletes. */
-const DELETE_ADOPTED = 'routedip.io/delete-adopted';
-/** On a FloatingIPPool: `unassigned` leaves listed addresses alone that are on machines outside of this cluster. */
-const ADOPT = 'routedip.io/adopt';
-/** The pool asks for that. An unknown value must not make it take more. */
-const isCareful = ({ marks }: PoolObject): boolean => (marks?.annotations[ADOPT] ?? 'any') !== 'any';
-/** `"true"`: the RoutedIP is removed at once, whatever remains at the provider. */
-export const FORCE_RELEASE = 'routedip.io/force-release';
-
-/** What users request by annotations; null for nothing. */
-function marksOn({ deleting, marks }: PoolObject): Marks | null {
-  const { [PAUSED]: paused, [MOVE_TO]: moveTo, [UNASSIGNED]: unassigned } = marks?.annotations ?? {};
-  const asked = Object.entries({ paused, moveTo, unassigned }).filter(([, value]) => value !== undefined);
-  return asked.length === 0 ? null : { ...Object.fromEntries(asked), ...(deleting && { deleting }) };
-}
-
-/** A deleted RoutedIP is released now, but not while it is paused, unless its release is forced. */
-export const isReleased = (object: PoolObject): boolean => (object.deleting && !isHalted(object)) || isForced(object);
-
-/** Removed at once, without another provider call. */
-export const isForced = ({ deleting, marks }: PoolObject): boolean => deleting && marks?.annotations[FORCE_RELEASE] === 'true';
-
-/** Paused by its annotation. */
-export const isHalted = ({ marks }: PoolObject): boolean => marks?.annotations[PAUSED] === 'true';
