@@ -36,7 +36,7 @@ export interface Admission {
 
 const NONE = { hindrance: () => null, close: async () => undefined };
 
-/** Validates writes of IPs and VirtualIPs in the requested mode. Never throws: a failure is logged and reported as hindrance. */
+/** Validates writes of IPs and VirtualIPs in the requested mode. Never throws: a failure is logged and reported as `hindrance`. */
 export async function startAdmission(options: Options, context: AdmissionContext): Promise<Admission> {
   const wish = {
     asked: options.admission,

@@ -116,7 +116,7 @@ export interface GroupObserved extends Timed {
   readonly refusal: GroupRefusal | null;
 }
 
-/** No node carries an annotation of the deleted pool any more. */
+/** No node still carries an annotation of the deleted pool. */
 export interface Cleared extends Timed {
   readonly type: 'CLEARED';
 }
@@ -238,7 +238,7 @@ export interface Claim extends Timed {
   readonly mode: 'open' | 'prune';
   /** The address, when it is confirmed on the node. */
   readonly holds?: Address;
-  /** Nothing that was claimed for other nodes is needed any more; absent for false. */
+  /** Nothing that was claimed for other nodes is still needed; absent for false. */
   readonly only?: true;
   readonly exclusive?: boolean;
   /** Jobs drive the firewall; absent for unchanged. */
@@ -274,7 +274,7 @@ export interface Refused extends Timed {
   readonly about?: JobFailure['reason'];
 }
 
-/** A firewall that refused a claim has free rules again, and may be claimed anew. */
+/** A firewall that refused a claim has free rules again, and may be claimed again. */
 export interface RulesFreed extends Timed {
   readonly type: 'RULES_FREED';
 }

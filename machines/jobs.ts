@@ -22,7 +22,7 @@ export interface JobContracts extends MigrationJobs {
   readonly reconcileCreate: { readonly input: CreateInput; readonly output: CreateFinding };
   /** Write a new address into the owner's spec, or the status of a RoutedIP, before it is used. */
   readonly publish: { readonly input: PublishInput; readonly output: Published };
-  /** Emit an event about something that no status can show any more. */
+  /** Emit an event about something that a status can no longer show. */
   readonly announce: { readonly input: AnnounceInput; readonly output: Announced };
   /** Mark the granted node as a holder of a routed address. */
   readonly elect: { readonly input: ElectInput; readonly output: Elected };

@@ -50,7 +50,7 @@ export async function candidatesOf(owner: Owner, address: string, objects: Objec
 
 type ClassSpec = ClusterRoutedIPClass['spec'];
 
-/** The class by which a RoutedIP has its address; null for an issuer, and when it does not exist. */
+/** The class that gives a RoutedIP its address; null for an issuer, and when it does not exist. */
 async function classOf(owner: Owner, facts: ClusterFacts): Promise<ClassSpec | null> {
   const by = owner.kind === 'routedip' ? owner.object.status?.class : undefined;
   return by?.kind === 'ClusterRoutedIPClass' ? facts.routedIPClass(by.name) : null;

@@ -117,7 +117,7 @@ export class ObservedPolicies {
     return this.#names;
   }
 
-  /** The names by which RoutedIPs refer to this class or issuer, valid or not: a class by its className and by its object name. */
+  /** The names that RoutedIPs use to refer to this class or issuer, valid or not: a class by its className and by its object name. */
   askedAs({ ref, spec }: PoolObject): readonly string[] {
     return ref.kind === CLASS ? [className(classNameIn(spec)), className(ref.name)] : [policyName(ref)];
   }

@@ -359,7 +359,7 @@ export class ProviderLists {
     return true;
   }
 
-  /** Ends what is no longer needed: verifications of accounts that are gone, whose jobs would wait for ever, and firewalls in which nothing is claimed or ours. Call
+  /** Ends what is no longer needed: verifications of accounts that are gone, whose jobs would wait forever, and firewalls in which nothing is claimed or ours. Call
    *  regularly: a firewall may become unused at any time. */
   endUnknown(): void {
     for (const name of this.names()) if (!this.#isNeeded(name)) this.#forget(name);

@@ -200,7 +200,7 @@ export class Quota implements Observer {
     if (this.#isLooking || !this.#isOpen || !this.#ports.ledger) return;
     this.#isLooking = true;
     const round = this.#round;
-    // What becomes due meanwhile is looked at last.
+    // What becomes due meanwhile is settled last.
     for (const namespace of this.#due) {
       this.#due.delete(namespace);
       try {

@@ -1,4 +1,4 @@
-/** How long the actions of one account take, as far as they were observed. In memory: a process that starts learns them anew. */
+/** How long the actions of one account take, as far as they were observed. In memory: a process that starts learns them again. */
 export interface ActionTimes {
   /** Records that an action was found ended `endedMs` after it was accepted, and still running after `runningMs`: 0 where no earlier look showed that. */
   note(runningMs: number, endedMs: number): void;

@@ -32,8 +32,8 @@ const LONGEST_PAUSE_MS = 2000;
 /** A look that is this much later than due has waited for something, ms. */
 const LATE_MS = 500;
 
-/** AssignRoutedIP, then FindRoutedIP until the provider shows the node as holder and the address unlocked. The address is the truth; an action only
- *  tells when it failed. Reads first when an earlier call may have got through. */
+/** AssignRoutedIP, then FindRoutedIP until the provider shows the node as holder and the address unlocked. The address is the truth; an action is
+ *  evidence only when it failed. Reads first when an earlier call may have got through. */
 export const assign: JobBody<'assign'> = async (context) => {
   const { input, clock, settings } = context;
   const begun: Progress = { sentAt: null, action: null, polls: 0, startedAt: clock.now(), waitMs: null, cutOff: false, completedAt: null };
@@ -106,7 +106,7 @@ async function makeRoom(context: JobContext<'assign'>, progress: Progress, vacat
   }
 }
 
-/** The provider answers "not found" for the address or for the machine behind the node: one read tells which. */
+/** The provider answers "not found" for the address or for the machine behind the node: one read shows which. */
 async function missing(context: JobContext<'assign'>, cause: unknown): Promise<unknown> {
   const { input, provider } = context;
   try {

@@ -22,7 +22,7 @@ export const findFirewall: JobBody<'findFirewall'> = async (context) => {
 interface Opening {
   readonly polls: number;
   readonly refused: FirewallRefused;
-  /** Nodes whose machines do not exist any more. */
+  /** Nodes whose machines no longer exist. */
   readonly gone: readonly ProviderID[];
   /** A run of it followed one whose outcome was lost. */
   readonly rerun?: boolean;
@@ -111,7 +111,7 @@ async function goneAmong(
   const looked = await Promise.all(nodes.map((node) => context.provider.findNode(node, call))).catch(() => []);
   const gone = nodes.filter((_, index) => looked[index] === 'gone');
   if (gone.length > 0) return { gone };
-  // The firewall exists: what is unknown is one of the nodes, whose machine may have just gone.
+  // The firewall exists: the provider does not know one of the nodes, whose machine may have just gone.
   throw error.kind === 'NotFound' ? new ProviderError('Unavailable', error.message, { cause: error }) : error;
 }
 

@@ -59,7 +59,7 @@ export interface Again {
   readonly kind: 'again';
   readonly afterMs: number;
   readonly progress: Json;
-  /** What it waits for from now on, for users; null for nothing any more, absent while unchanged. */
+  /** What it waits for from now on, for users; null when it no longer waits for anything, absent while unchanged. */
   readonly waits?: Finding | null;
 }
 

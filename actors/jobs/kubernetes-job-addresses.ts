@@ -72,7 +72,7 @@ const find: JobBody<'find'> = async (context) => {
   });
 };
 
-/** A Job assigns the address, and its success is the confirmation. What an earlier one may have done is found out first and, while the store is away, where the address is. */
+/** A Job assigns the address, and its success is the confirmation. First determines what an earlier one may have done and, while the store is away, where the address is. */
 const assign: JobBody<'assign'> = async (context) => {
   const { input } = context;
   // The same decision has the same Job, whichever command carries it out: the Job shows the outcome of a run that was cut off.

@@ -23,7 +23,7 @@ import { addressRequest } from './kubernetes-job-request.ts';
 
 /** A Job that creates is kept until its result is in a status or nothing was done: no Job means that nothing was created. */
 
-/** Existing addresses cannot be listed. The intent is recorded all the same: its time names the Job, so that any process finds the same one. */
+/** Existing addresses cannot be listed. The intent is recorded anyway: its time names the Job, so that any process finds the same one. */
 const intendCreate: JobBody<'intendCreate'> = async (context) => {
   const { input, writer, clock, term } = context;
   await requireFirewall(context);
@@ -54,7 +54,7 @@ async function clear(context: JobContext<'create'> | JobContext<'reconcileCreate
   await unhindered(driverOf(context).clear(job));
 }
 
-/** The address; or why there is none, with an unknown outcome when one may have been created all the same. */
+/** The address; or why there is none, with an unknown outcome when one may have been created anyway. */
 function outcomeOf(request: JobRequest, ended: Ended): Address | ProviderError {
   if (ended.kind !== 'succeeded') return failureOfJob(request, ended);
   const told = ended.message.address ?? '';
@@ -62,7 +62,7 @@ function outcomeOf(request: JobRequest, ended: Ended): Address | ProviderError {
 }
 
 /** Checks the Job of the intent and, when that is inconclusive, runs a Job to find out what was created for the RoutedIP: `find` without an address. Never creates another
- *  address before it is known that there is none. A user is needed only where the template says that it cannot tell. */
+ *  address before it is known that there is none. A user is needed only where the template says that it cannot determine this. */
 const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
   const request = requestOf(context);
   const state = await driverOf(context).look(request);

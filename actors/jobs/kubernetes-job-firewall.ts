@@ -8,7 +8,7 @@ import { done, type JobBodies, type JobBody } from './job.ts';
 import { failureOfJob, follow, progressOf } from './kubernetes-job.ts';
 import { firewallRequest, instanceOf } from './kubernetes-job-request.ts';
 
-/** The firewall cannot be read: what is open is unknown, and everything claimed has to be opened. */
+/** The firewall cannot be read: it is unknown what is open, and everything claimed has to be opened. */
 const findFirewall: JobBody<'findFirewall'> = async () => done({ ports: [], nodes: [], pending: false });
 
 /** A Job opens what is claimed and closes nothing. */

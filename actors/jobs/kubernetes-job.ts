@@ -20,7 +20,7 @@ interface Slot {
   readonly unheard?: true;
 }
 
-/** The progress of a job that runs Jobs. The progress of a former command tells which Job to go on with. */
+/** The progress of a job that runs Jobs. The progress of a former command shows which Job to go on with. */
 export interface JobProgress {
   readonly command: string;
   readonly slots: Readonly<Record<string, Slot>>;
@@ -131,7 +131,7 @@ export function awaits(
 
 const isRefusal = (state: Ended): boolean => state.kind === 'failed' && state.exitCode === EXITS.credentials;
 
-/** Deletes the Job, unless another command has replaced this one and may still need it. What is left behind is deleted before the next Job is created. @throws Fenced */
+/** Deletes the Job, unless another command has replaced this one and may still need it. Whatever is left behind is deleted before the next Job is created. @throws Fenced */
 async function tidy(context: JobContext<JobName>, { kind, job }: Ended): Promise<void> {
   if (kind === 'vanished') return;
   await context.fence.read();

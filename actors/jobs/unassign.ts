@@ -36,7 +36,7 @@ export async function takeOff(context: JobContext<'unassign'>, beforeSend?: () =
   return later(after);
 }
 
-/** Null when nothing could be read: after the call was sent, that says nothing about it, and the next look may tell. */
+/** Null when nothing could be read: after the call was sent, that says nothing about its outcome, which the next look may show. */
 async function look(context: JobContext<'unassign'>, sent: boolean): Promise<ObservedAddress | null> {
   const { input, provider } = context;
   try {

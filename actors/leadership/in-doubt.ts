@@ -60,7 +60,7 @@ export interface FirewallPorts {
   readonly settings: { readonly callDeadlineMs: number; readonly storePatienceMs: number };
 }
 
-/** The replacement for the record of a firewall: it begins anew from the statuses, and also knows what was added to it and what may still be done with the outcome lost:
+/** The replacement for the record of a firewall: it starts over from the statuses, and also knows what was added to it and what may still be done with the outcome lost:
  *  all that was opened since is in doubt. Null when nothing is ours and no call may be under way. `memory`: the actors that go on with what they know. */
 export function rebuiltFirewall(
   id: ActorId,

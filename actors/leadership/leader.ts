@@ -189,7 +189,7 @@ export class Leader {
     await this.#cells.quiet();
   }
 
-  /** Resolves once everything begun so far is stored, or will not be stored any more. */
+  /** Resolves once everything begun so far is stored, or will no longer be stored. */
   begun(): Promise<void> {
     return this.#cells.quiet();
   }
@@ -358,7 +358,7 @@ export class Leader {
     this.#delete(id, { type: 'DELETED', gone: true });
   }
 
-  /** A pool that was not started in this term never will be: what was under way in it is requested anew, once, by the deletion. */
+  /** A pool that was not started in this term never will be: what was under way in it is requested again, once, by the deletion. */
   #delete(id: ActorId, deleted: Envelope['event']): void {
     const hasResumed = this.#started.has(id) || this.#resumed.has(id);
     if (!hasResumed) this.#cells.resume(id);

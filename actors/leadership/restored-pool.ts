@@ -36,8 +36,8 @@ interface Former {
   readonly binding: Binding | null;
 }
 
-/** The replacement for the records of a cell that is rebuilt: a pool that begins anew from its status, a pool without an object that only ends, or a firewall that knows
- *  what was added to it. `memory`: the cells that go on with what they know. Null when nothing has to be kept: the rest begins anew with its first event. */
+/** The replacement for the records of a cell that is rebuilt: a pool that starts over from its status, a pool without an object that only ends, or a firewall that knows
+ *  what was added to it. `memory`: the cells that go on with what they know. Null when nothing has to be kept: the rest starts over with its first event. */
 export function rebuilt(
   cell: ActorId,
   records: StoredCell['records'],
@@ -132,7 +132,7 @@ function intentIn({ acquiring }: Partial<PoolContext>): Former['intent'] {
   return Array.isArray(knownAddresses) && typeof listedAt === 'number' ? { knownAddresses, listedAt, region: String(region ?? '') } : null;
 }
 
-/** The spec under which its creation was begun. Only its account can tell the outcome, whether it can be read or not. */
+/** The spec under which its creation was begun. Only its account can show the outcome, whether it can be read or not. */
 const begunIn = ({ acquiring, spec }: Partial<PoolContext>): PoolSpec | null => acquiring?.by ?? spec ?? null;
 
 type Doubted = readonly (readonly [Address, Doubt])[];

@@ -13,7 +13,7 @@ interface Known {
   readonly objects: ReadonlyMap<ActorId, PoolObject>;
 }
 
-/** Releases firewall claims of addresses that no actor runs any more, or ever will: the actor that should have released them may have ended with commands unsent. */
+/** Releases firewall claims of addresses that no actor runs now or ever will: the actor that should have released them may have ended with commands unsent. */
 export const leftClaims = (known: Known): readonly { readonly to: ActorId; readonly event: Omit<Claim, 'at'> }[] =>
   [...known.cells.keys()].filter(isFirewall).flatMap((to) => {
     const context = known.cells.get(to)?.records.get(to)?.snapshot.context as unknown as FirewallContext | undefined;

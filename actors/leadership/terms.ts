@@ -134,7 +134,7 @@ export class Terms {
     this.#round += 1;
   }
 
-  /** Resolves once nothing is opened any more and the last term has ended. */
+  /** Resolves once no more terms are opened and the last term has ended. */
   async close(graceMs: number): Promise<void> {
     await this.#opening.catch(() => undefined);
     await this.#leader?.close('stale', graceMs);
@@ -176,7 +176,7 @@ export class Terms {
     if (this.#holdsLease && asker && asker === this.#leader && this.#runId !== null) this.#compare(asker, { term, runId });
   }
 
-  /** Leads anew unless the store is still as the leader left it. */
+  /** Leads again unless the store is still as the leader left it. */
   #compare(leader: Leader, { term, runId }: Found): void {
     if (term !== null && term > leader.term) this.#lead();
     else if (term === null || runId !== this.#runId) {
@@ -242,7 +242,7 @@ export class Terms {
     if (!this.#isCurrent(round)) return;
     if (!(await store.openTerm(last.written))) throw new Error(`the store holds a higher term than ${last.written}`);
     this.#runId = found.runId;
-    // Once overtaken, a pause would not be ended any more.
+    // Once overtaken, a pause would no longer be ended.
     if (!this.#isCurrent(round)) return;
     if (beginning === 'rebuild') await this.#settle();
     if (!this.#isCurrent(round)) return;

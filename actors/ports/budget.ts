@@ -75,7 +75,7 @@ const CONFIRMATIONS = 0.06;
  *  over. */
 const QUIET = 0.04;
 
-/** A caller that was told when to ask again keeps its turn this long, ms: jobs return a little late. */
+/** A caller that was given a time to ask again keeps its turn this long, ms: jobs return a little late. */
 export const TURN_KEPT_MS = 2_000;
 
 /** The longest that a reply saying "nothing left" closes the budget, ms: its reset time is by the provider's clock, which may be wrong. */

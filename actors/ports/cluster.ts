@@ -29,7 +29,7 @@ export interface ClusterListener {
   /** A ClusterRoutedIPClass or RoutedIPIssuer. */
   policyObserved?(policy: PoolObject): void;
   policyGone?(ref: ObjectRef): void;
-  /** The missing permission to read what an object needs from the cluster, for users: no facts about it are sent, or none any more. Null once none is missing. */
+  /** The missing permission to read what an object needs from the cluster, for users: no facts about it are sent, or no longer. Null once none is missing. */
   hindered?(ref: ObjectRef, why: string | null): void;
   /** The names of all nodes of the cluster by the machines behind them: by providerID, or by the name of a Node that has none. Called before any fact about nodes, and when
    *  the map has changed. */
@@ -70,7 +70,7 @@ export interface PoolProjection {
   readonly conditions: readonly Condition[];
   /** Node name → address, for the annotation of its family; several when a node has one of each. Empty for what annotates no nodes. */
   readonly annotated: Readonly<Record<string, Address | readonly Address[]>>;
-  /** Every address that is or was this pool's: the annotation is removed from other nodes that bear one of these. */
+  /** Every address that is or was this pool's: the annotation is removed from other nodes that carry one of these. */
   readonly addresses: readonly Address[];
   readonly events: readonly ClusterEvent[];
   /** When the last known intent to create an address was recorded: it is removed by a status that does not carry it. Absent for none. */

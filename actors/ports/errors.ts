@@ -61,7 +61,7 @@ export class Overtaken extends ProviderError {
   }
 }
 
-/** The VirtualIP is gone, or its kind is not served at present: the next observation tells which. */
+/** The VirtualIP is gone, or its kind is not served at present: the next observation shows which. */
 export class VirtualIPNotFound extends ProviderError {
   constructor(name: string) {
     super('NotFound', `VirtualIP "${name}" not found`);
@@ -69,7 +69,7 @@ export class VirtualIPNotFound extends ProviderError {
   }
 }
 
-/** When a withheld change is decided anew, unless a fact arrives earlier, ms. */
+/** When a withheld change is decided again, unless a fact arrives earlier, ms. */
 const WITHHELD_MS = 300_000;
 
 /** This operator only observes: nothing was sent. */

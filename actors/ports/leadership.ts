@@ -19,8 +19,8 @@ export interface Leadership {
   seenLease(): string | null;
   /** The Lease has no term: it was created a moment ago. */
   isNew(): boolean;
-  /** Writes `term` on the Lease, with the server on which it will be opened, provided the Lease was not written since. @throws Unreachable; Fenced when the lease is not
-   *  ours (any more) */
+  /** Writes `term` on the Lease, with the server on which it will be opened, provided the Lease was not written since. @throws Unreachable; Fenced when the lease is not,
+   *  or no longer, ours */
   writeTerm(term: number, server: string | null): Promise<void>;
   /** Monotonic time (ms) at which the Lease was last seen renewed by its holder, and its duration, ms. */
   lease(): { readonly renewedAt: number; readonly durationMs: number };

@@ -74,7 +74,7 @@ export interface MoveStep {
 export interface Observer {
   turnSaved(turn: SavedTurn): void;
   eventSetAside?(event: SetAside): void;
-  /** A job of this queue, or of an account of this cloud, is not run any more: the process that ran it ended time and again. */
+  /** A job of this queue, or of an account of this cloud, is no longer run: the process that ran it ended time and again. */
   jobGivenUp?(queue: string): void;
   /** This process no longer leads, or starts over: drop what was shown. */
   reset?(): void;

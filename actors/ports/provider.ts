@@ -90,7 +90,7 @@ export interface Provider {
   /** Points `address` at the node. Resolves when the provider accepted, not when traffic flows: poll findRoutedIP; the ref, if any, only hints when to check. Already there
    *  counts as success (null). @throws NotFound | NodeInUse | InProgress | Invalid | … */
   assignRoutedIP(address: Address, providerID: ProviderID, call: Call): Promise<ActionRef | null>;
-  /** The state of an action; `unknown` when the provider does not know it (any more): then only the address itself tells. */
+  /** The state of an action; `unknown` when the provider does not, or no longer, know it: then only the address itself shows the outcome. */
   actionState(address: Address, action: ActionRef, call: Call): Promise<'running' | 'completed' | 'errored' | 'unknown'>;
   /** Detaches. Only ever requested by a user. */
   unassignRoutedIP(address: Address, call: Call): Promise<void>;

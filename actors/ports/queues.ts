@@ -72,9 +72,9 @@ export interface Consumer {
 
 export interface Queues {
   queue(name: string): JobQueue;
-  /** The names of all stored queues, whoever uses them. @throws Unreachable */
+  /** The names of all stored queues, regardless of who uses them. @throws Unreachable */
   names(): Promise<readonly string[]>;
-  /** Deletes a queue with all its jobs; if used again, it begins anew. @throws Unreachable */
+  /** Deletes a queue with all its jobs; if used again, it starts over. @throws Unreachable */
   drop(name: string): Promise<void>;
   /** This process stops using the queue for now: its in-memory state is released. What is stored stays. */
   leave(name: string): Promise<void>;

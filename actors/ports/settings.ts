@@ -29,7 +29,7 @@ export interface Settings extends JobSettings {
   readonly resyncEveryMs: number;
   /** How often failed dispatches are retried. */
   readonly sweepEveryMs: number;
-  /** How often queues of removed accounts are looked for: they are deleted within twice that. */
+  /** How often queues of removed accounts are searched for: they are deleted within twice that. */
   readonly leftQueuesEveryMs: number;
   /** How many addresses one namespace may keep, including those whose object is gone; null for no limit. */
   readonly maxAddressesPerNamespace: number | null;

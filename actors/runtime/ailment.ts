@@ -81,7 +81,7 @@ export class Ailment {
   }
 }
 
-/** The actor and the command that it waits for in vain because the envelope was set aside. */
+/** The actor and the command that it waits for without result because the envelope was set aside. */
 export function awaitedBy({ to, event, fence = claimFence(event), sender }: Envelope): Pick<SetAside, 'awaited'> {
   if (fence) return { awaited: { actor: to, ...fence } };
   const { type, claimId } = event;

@@ -38,7 +38,7 @@ const TURNS_AT_ONCE = 64;
 
 /** A wall clock that is off by this much was set, ms. */
 const CLOCK_SET_MS = 1000;
-/** A cell that could not begin is begun anew after this time, ms. */
+/** A cell that could not begin is begun again after this time, ms. */
 const BEGUN_AGAIN_MS = 30_000;
 
 /** All cells of one term: delivers events to them, dispatches their commands to the queues, and notifies waiting pools of freed claims. */
@@ -84,7 +84,7 @@ export class Cells {
     return this.#isLoaded;
   }
 
-  /** All stored cells are loaded and the term lasts. Nothing may be sent earlier: an actor that is not loaded yet would begin anew. */
+  /** All stored cells are loaded and the term lasts. Nothing may be sent earlier: an actor that is not loaded yet would start over. */
   get isOpen(): boolean {
     return this.#isLoaded && !this.#stopped;
   }
@@ -128,7 +128,7 @@ export class Cells {
     }, ignoreHalt);
   }
 
-  /** Its first event was set aside: the cell is begun anew when it is next needed. */
+  /** Its first event was set aside: the cell is begun again when it is next needed. */
   #dropUnbegun(id: ActorId, cell: Cell): void {
     if (this.#stopped || this.#all.get(id) !== cell || cell.records.size > 0) return;
     this.#all.delete(id);
@@ -186,7 +186,7 @@ export class Cells {
     for (const cell of this.#all.values()) cell.stop(why);
   }
 
-  /** Resolves when no turn runs any more; while the term lasts, once each cell has been idle for a moment. */
+  /** Resolves once no turn is running; while the term lasts, once each cell has been idle for a moment. */
   async quiet(): Promise<void> {
     await Promise.all([...this.#all.values()].map((cell) => cell.quiet()));
   }

@@ -365,8 +365,8 @@ export class Cell {
   }
 }
 
-/** An actor that waits for a job or timer of a former term requests it anew on resume: the queue may have lost one that was carried out, and would run it again. A claim
- *  that its sender no longer waits for was handled, or is made anew: a successor of the actor that handled it would take it for a new one. */
+/** An actor that waits for a job or timer of a former term requests it again on resume: the queue may have lost one that was carried out, and would run it again. A claim
+ *  that its sender no longer waits for was handled, or is made again: a successor of the actor that handled it would take it for a new one. */
 const isOver = (command: Command, records: StoredCell['records'], term: number): boolean =>
   command.kind === 'send'
     ? (command.event as { readonly claimId?: unknown }).claimId === command.id &&

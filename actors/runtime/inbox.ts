@@ -160,7 +160,7 @@ export class Inbox {
     return invokeId === ('find' satisfies JobName) ? this.#ports.placed(output as ObservedAddress) : output;
   }
 
-  /** A timer that fires before its cell resumes would make it decide on remembered state. Resuming sets the timer anew, which voids this one. */
+  /** A timer that fires before its cell resumes would make it decide on remembered state. Resuming sets the timer again, which voids this one. */
   async #heardTimer(job: ActiveJob): Promise<JobStep> {
     assertCommand(job.data, ({ sendId }) => typeof sendId === 'string');
     const { actor, sendId, commandId } = job.data as unknown as TimerData;

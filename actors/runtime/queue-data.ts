@@ -33,7 +33,7 @@ export interface OutcomeData {
   readonly outcome:
     | { readonly output: Json }
     | { readonly error: JobFailure }
-    /** The job of the command under `of` has not ended: what it waits for, for users; null when it waits for nothing any more. */
+    /** The job of the command under `of` has not ended: what it waits for, for users; null when it no longer waits for anything. */
     | { readonly waits: Finding | null; readonly of: string };
 }
 

@@ -9,7 +9,7 @@ export interface Keeping {
 
 /** Keeps them meanwhile in the memory of this process. */
 export interface StandIn extends Keeping {
-  /** Drops what is queued there: no job is handed out and no timer fires any more. */
+  /** Drops what is queued there: no more jobs are handed out and no more timers fire. */
   readonly close: () => unknown;
 }
 
@@ -36,7 +36,7 @@ const LATER_MS = 2000;
 const later = ({ progress }: ActiveJob): JobStep => ({ kind: 'again', afterMs: LATER_MS, progress });
 
 /** Uses `usual` while it is available, and `inMemory` as a stand-in, which is closed when no longer needed: its jobs belong to former terms by then. A job that the usual
- *  queues hand out meanwhile is postponed: only the usual store can tell whether it is still wanted. */
+ *  queues hand out meanwhile is postponed: only the usual store can show whether it is still wanted. */
 export function switching(usual: Keeping, inMemory: () => StandIn): Switch {
   let near: StandIn | null = null;
   const open = new Set<Open>();

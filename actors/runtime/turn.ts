@@ -294,7 +294,7 @@ class Turn {
       claims.free.push(...diff.free);
     }
     const next: CellState = { ...this.#state, records };
-    // A cell that has ended stores no senders any more: they would never be deleted.
+    // A cell that has ended no longer stores senders: they would never be deleted.
     const isNoted = this.#seen.size > 0 && records.size > 0;
     const nothing = changed.length === 0 && this.#sends.length === 0 && !isNoted;
     const jobs: Command[] = changed.flatMap(([, draft]) => (draft.done ? [] : [...draft.commands.values()]));

@@ -39,7 +39,7 @@ export interface PolicyProjectorPorts {
   readonly unread: (key: string) => Finding | null;
 }
 
-/** Shows in classes and issuers whether they are used as they are, and by which RoutedIPs; a finalizer keeps a used class from going. */
+/** Shows in classes and issuers whether they are used as they are, and which RoutedIPs use them; a finalizer keeps a used class from going. */
 export class PolicyProjector implements Observer {
   readonly #ports: PolicyProjectorPorts;
   readonly #refused = new Map<string, { readonly text: string; readonly at: number }>();
@@ -196,7 +196,7 @@ interface Trouble {
   readonly message: string;
 }
 
-/** Present only while there is a conflict. A class that RoutedIPs can select is ready all the same. */
+/** Present only while there is a conflict. A class that RoutedIPs can select is still ready. */
 const conflictIn = (message: string | undefined): readonly Condition[] =>
   message === undefined ? [] : [{ type: 'Conflict', status: 'True', reason: 'Conflict', message }];
 

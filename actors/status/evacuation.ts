@@ -38,7 +38,7 @@ export class Evacuations implements Observer {
     if (this.#nodes.length > 0 && isPool(cell)) this.request();
   }
 
-  /** Schedules showing everything anew. */
+  /** Schedules showing everything again. */
   request(): void {
     if (this.#due) return;
     this.#due = true;

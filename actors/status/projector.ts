@@ -58,7 +58,7 @@ export interface ProjectorPorts extends ViewPorts {
   readonly routedIPs: () => Iterable<ActorId> | null;
   /** A Job of its class has failed for this RoutedIP, or does not start: the class receives the Event, too. */
   readonly classToo: (cell: ActorId, event: ClusterEvent) => void;
-  /** Nothing of a deleted pool is shown any more. */
+  /** Nothing of a deleted pool is still shown. */
   readonly cleared: (cell: ActorId) => void;
 }
 
@@ -66,7 +66,7 @@ export interface ProjectorPorts extends ViewPorts {
 export function projector(ports: ProjectorPorts): Observer & {
   /** Shows all cells that this process leads from now on. */
   readonly showAll: (cells: Iterable<ActorId>) => void;
-  /** Its hindrance has changed. */
+  /** The result of `hindranceOf` has changed for it. */
   readonly hindered: (cell: ActorId) => void;
   /** Resolves once the status shows what the records say now; for a firewall, the statuses of all for which it opens something, except those that the API server refuses: they
    *  must not hold up the others. @throws Unreachable; ProviderError when it is no longer needed; Fenced when a later leader has written the status */
@@ -195,7 +195,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     showHolders();
     const view = shownView(cell, ports);
     if (view && isClearing(recordsOf(cell)?.get(cell))) {
-      // Its status is no longer written, but Events still say what became of its address.
+      // Its status is no longer written, but Events still say what happened to its address.
       for (const event of taken(cell)) void writer.announce(view.context.ref, event).catch(() => undefined);
       clear(cell, view.context);
       return;
@@ -212,7 +212,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     showLater(cell, view);
   };
 
-  /** A deleted pool goes only when no node has its annotation any more: after a crash the next leader finishes that. */
+  /** A deleted pool goes only when no node still has its annotation: after a crash the next leader finishes that. */
   const clear = (cell: ActorId, { ref, left }: PoolContext) => {
     const had = notUnshown(notOthers(cell, [...(formerly.get(cell)?.keys() ?? []), ...left]));
     // Once the last RoutedIP is gone, marks are no longer determined: the object goes after its mark.
@@ -282,7 +282,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     showDue();
   };
 
-  /** The object is gone: nothing of it is shown any more. */
+  /** The object is gone: nothing of it is shown from now on. */
   const forgetGone = ({ cell, transitions }: SavedTurn): boolean => {
     const gone = transitions.find(({ actor, after }) => actor === cell && after === null);
     if (!gone) return false;

@@ -57,7 +57,7 @@ const hindered = (condition: Condition, message: string): Condition =>
     ? { ...condition, status: 'True', reason: 'Forbidden', message }
     : condition;
 
-/** The projection of a RoutedIP of which nothing is known yet, and why. */
+/** The projection of a RoutedIP about which nothing is known yet, and why. */
 export function hinderedProjection({ context: { ref, generation }, term }: PoolView, message: string): PoolProjection {
   const reason = 'Forbidden';
   return {
@@ -133,7 +133,7 @@ function ownedFrom({ owned, claims }: FirewallContext, claimant: ActorId): Firew
   };
 }
 
-/** What became of addresses that ended in the turn, of a RoutedIP that is being deleted. */
+/** What happened to addresses that ended in the turn, of a RoutedIP that is being deleted. */
 export function releaseEvents({ cell, transitions }: SavedTurn): readonly ClusterEvent[] {
   const owner = transitions.find(({ actor }) => actor === cell)?.after?.snapshot.context as unknown as PoolContext | undefined;
   if (!owner?.exposed || !owner.deleted) return [];

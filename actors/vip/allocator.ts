@@ -27,7 +27,7 @@ interface Entry {
  *
  *  The mutating methods only note the fact; what follows from all noted facts is decided on the next read. So the order of facts between two reads
  *  does not matter, and after a start all facts must be given before the first read. What was offered by then stays offered:
- *  a group that shrinks or goes takes nothing away, not even an offer. To have an offer decided anew, withdraw the request and ask again.
+ *  a group that shrinks or goes takes nothing away, not even an offer. To have an offer decided again, withdraw the request and ask again.
  *
  *  By the rule of `machines/model/precedence.ts`: a holder keeps its address, and age decides among the others. In this order: 1. The owner of an IP object that serves its
  *  request has that address. 2. A Service whose ingress lists an address gets it if it is free and serves its request,

@@ -47,7 +47,7 @@ export interface VipsPorts {
 
 /** Services with IPGroup addresses, and the VirtualIPs migrated to such, as one process observes and shows them, whether it leads or not. */
 export class Vips {
-  /** Report what became of the address of a Service, and of a VirtualIP. */
+  /** Report what happened to the address of a Service, and of a VirtualIP. */
   readonly observers: readonly Observer[];
   readonly #announcer: VipAnnouncer;
   readonly #unshown: UnshownWrites | null;

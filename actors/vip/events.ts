@@ -4,7 +4,7 @@ import { CONTENDED } from '../../machines/vip/objects.ts';
 import type { ClusterEvent, ClusterWriter } from '../ports/cluster.ts';
 import type { Observer, Transition } from '../ports/observers.ts';
 
-/** Reports in Events of a Service what became of its address. After the save, off the path of an allocation; the writer logs those that cannot be written. */
+/** Reports in Events of a Service what happened to its address. After the save, off the path of an allocation; the writer logs those that cannot be written. */
 export class VipAnnouncer implements Observer {
   readonly #writer: Pick<ClusterWriter, 'announce'>;
 
@@ -26,7 +26,7 @@ export class VipAnnouncer implements Observer {
   }
 
   /** Repeats why the Service has no address when that is still as it was saved: the Event may never have reached the server, or long ago. The writer does not repeat what the
-   *  server has; what is new is reported once it is saved. */
+   *  server has; anything new is reported once it is saved. */
   stands(saved: VipContext | undefined, refusal: VipRefusal | null): void {
     if (saved && saved.refusal?.message === refusal?.message)
       this.#tell(saved.ref, [...refused(null, saved), ...failed(null, saved), ...contended(null, saved)]);

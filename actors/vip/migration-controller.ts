@@ -98,7 +98,7 @@ export class VirtualIPDesk {
     for (const [key, vip] of this.#ports.seen.virtualIPs) if (concerns(vip)) this.#looks.request(key);
   }
 
-  /** Only the present state is sent: a VirtualIP requested meanwhile is looked at once more. */
+  /** Only the present state is sent: a VirtualIP requested meanwhile is read once more. */
   async #look(key: ActorId): Promise<void> {
     const { seen, reader, clock, log } = this.#ports;
     const vip = seen.virtualIPs.get(key);

@@ -17,7 +17,7 @@ import {
 interface KeeperOptions {
   readonly store: CertificateStore;
   readonly registration: WebhookRegistration;
-  /** Names by which the API server calls the webhook. */
+  /** Names that the API server uses to call the webhook. */
   readonly names: readonly string[];
   readonly clock: Clock;
   readonly log: Log;

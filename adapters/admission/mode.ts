@@ -23,7 +23,7 @@ export const modeOf = ({ asked, service, url }: AdmissionWish, policies: Policie
   return policies === 'unbound' ? 'policy' : 'off';
 };
 
-/** The names by which the API server calls the webhook, all of which the certificate must contain. @throws Error for an invalid URL */
+/** The names that the API server uses to call the webhook; the certificate must contain them all. @throws Error for an invalid URL */
 export const namesOf = ({ service, url }: AdmissionWish, namespace: string): readonly string[] => {
   const wanted = service ?? (url === undefined ? SERVICE : undefined);
   const [own, other] = wanted?.split('/') ?? [];

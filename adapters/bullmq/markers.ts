@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../actors/ports/records.ts';
 
-/** The message by which BullMQ recognizes an interrupted blocking read: it then fetches no job. */
+/** BullMQ recognizes an interrupted blocking read from this message: it then fetches no job. */
 const INTERRUPTED = 'Connection is closed.';
 
 /** The wait of one worker for jobs of its queue. A marker received between waits is kept for the next one. */

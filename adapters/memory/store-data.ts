@@ -54,7 +54,7 @@ export const claimsOf = (claims: readonly Claim[]): Map<string, Set<ActorId>> =>
   return nodes;
 };
 
-/** Performs one write atomically: checks everything first, and changes data only when nothing can fail any more. */
+/** Performs one write atomically: checks everything first, and changes data only once nothing can fail. */
 export const saveInto = (data: StoreData, write: CellWrite, journalLength: number): SaveResult => {
   if (data.term === null || data.term < write.term) return { kind: 'lost' };
   if (data.term !== write.term) return { kind: 'stale', what: 'term' };

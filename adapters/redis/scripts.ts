@@ -42,7 +42,7 @@ redis.call('HSET', KEYS[1], 'term', ARGV[1], 'format', '1', 'opened', ARGV[1] ..
 return 1
 `);
 
-/** One atomic write of one cell: checks everything first, and writes only when nothing can fail any more. Foreign values under our keys are removed, and count as lost.
+/** One atomic write of one cell: checks everything first, and writes only once nothing can fail. Foreign values under our keys are removed, and count as lost.
  *  KEYS meta, cells, records, heads, outbox, seen, journal, then the claims of each provider.
  *  ARGV term, cell, length of the journal, 1 to overwrite data kept by another server, then seven lists, each preceded by its length:
  *  records (actor, expected version, version, waiting, record; version 0 deletes), commands to add (id, command), commands to clear (id),

@@ -64,7 +64,7 @@ export function machineMetrics({ registry, records }: MachineMetricsOptions): Ob
 const pathsOf = (record: ActorRecord | null): readonly string[] => (record ? statePaths(record.snapshot.value as Json) : []);
 
 function registerMachines(registry: Registry, records: () => Iterable<MachineRecord>): void {
-  /** States exported as 0 when no machine is in them any more: a series that ends would look like missing data. */
+  /** States exported as 0 once no machine is in them: a series that ends would look like missing data. */
   const seen = new Map<string, { readonly chart: string; readonly state: string }>();
   new Gauge({
     name: 'routedip_machines',

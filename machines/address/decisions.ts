@@ -270,7 +270,7 @@ export const leave =
 export const leavesInDoubt = ({ retiring, inDoubtUntil }: AddressContext, { at }: AnyAddressEvent): boolean =>
   retiring !== null && inDoubtUntil !== null && inDoubtUntil > at;
 
-/** Waits until no call of ours can take effect any more, then continues to leave. */
+/** Waits until no call of ours can still take effect, then continues to leave. */
 export const awaitDoubt = (context: AddressContext): Next => next({ ...context, resume: 'Pruning', coolOffUntil: context.inDoubtUntil });
 
 export const endDoubt = (context: AddressContext): Next =>
@@ -280,7 +280,7 @@ export const endDoubt = (context: AddressContext): Next =>
 const TRIES_ON_A_NODE = 3;
 
 /** Starts a wait after a failure that continues at `resume`. The grant is kept, unless it yields to others or Jobs have failed on the node too often. It is always kept while
- *  the outcome is in doubt. Once nothing can take effect any more, a failed read ends the grant as well: otherwise others that wait for the node would depend on a read that
+ *  the outcome is in doubt. Once nothing can still take effect, a failed read ends the grant as well: otherwise others that wait for the node would depend on a read that
  *  may never succeed. */
 export const fail =
   (settings: AddressSettings, resume: ResumeState, keeps: 'grant' | 'nothing') =>
@@ -305,7 +305,7 @@ export const fail =
     );
   };
 
-/** When and where the next try happens. If no earlier call can take effect any more and this one was refused, the address is read first: otherwise the grant would be kept for
+/** When and where the next try happens. If no earlier call can still take effect and this one was refused, the address is read first: otherwise the grant would be kept for
  *  as long as its node refuses. If a failure that only a change can end is reported while the address is unread, it is read at once, before a change is awaited. If the policy
  *  changed while the Job ran, such a failure means nothing. */
 function nextTry(
@@ -369,7 +369,7 @@ export function yieldNode(context: AddressContext): Next {
   return next({ ...context, elected: null, eligible: false }, told);
 }
 
-/** How long the node stays kept from others while the address is in doubt, ms: until nothing can take effect any more, plus the maximum duration of a read. An address that has
+/** How long the node stays kept from others while the address is in doubt, ms: until nothing can still take effect, plus the maximum duration of a read. An address that has
  *  just been started has no event time: it was put in doubt at that moment. */
 export const doubtLeft =
   ({ callDeadlineMs }: AddressSettings) =>

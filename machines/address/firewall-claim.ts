@@ -39,7 +39,7 @@ export const marksOtherwise = (context: AddressContext, event: AnyAddressEvent):
   Boolean(event.policy.taint) &&
   event.policy.taint !== (context.policy.taint ?? null);
 
-/** Firewalls to leave: all but the current one, or all of them when the address leaves or nothing has to be open any more. */
+/** Firewalls to leave: all but the current one, or all of them when the address leaves or no longer needs anything open. */
 const firewallsLeft = (context: AddressContext): readonly ActorId[] =>
   context.claimed.filter((firewall) => isRetiring(context) || !opens(context) || firewall !== context.policy.firewall);
 const firewallsPruned = (context: AddressContext): readonly ActorId[] => {
@@ -148,7 +148,7 @@ export function claimPrune(context: AddressContext): Next {
   return next(context, claimOn(context, firewall, 'prune', firewallsLeft(context).includes(firewall)));
 }
 
-/** A firewall is pruned. If it was to be left, the address is done with it. */
+/** A firewall is pruned. An address that was leaving it is done with it. */
 export function notePruned(context: AddressContext, event: AnyAddressEvent): Next {
   const [firewall] = firewallsPruned(context);
   const isLeft = firewall !== undefined && firewallsLeft(context).includes(firewall);

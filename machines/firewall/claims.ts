@@ -53,7 +53,7 @@ export const isWithin = (some: Held | null | undefined, all: Held | null | undef
   (some?.nodes ?? []).every(({ name, providerID }) => all?.nodes.some((node) => node.name === name && node.providerID === providerID)) &&
   (some?.ports ?? []).every((port) => all?.ports.includes(port));
 
-/** Claims for which something may be added: not the refused ones that were not renewed, and not on nodes where only what is open is kept. If a claim has no other nodes, its
+/** Claims for which something may be added: not the refused ones that were not renewed, and not on nodes that only keep what is open. If a claim has no other nodes, its
  *  ports are not opened either: a port of a firewall is open on all of its nodes. */
 export const openable = ({
   claims,

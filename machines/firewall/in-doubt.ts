@@ -34,7 +34,7 @@ export const doubtIfUnknown =
     return isUnknown ? doubt(settings, of)(context, event) : { context, effects: [] };
   };
 
-/** No call of ours with an unobserved outcome can take effect any more. */
+/** No call of ours with an unobserved outcome can still take effect. */
 export const endDoubt = (context: FirewallContext): Decision<FirewallContext> => ({ context: { ...context, doubt: null }, effects: [] });
 
 /** Remaining time of the doubt, ms. */

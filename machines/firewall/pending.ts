@@ -6,7 +6,7 @@ import type { AnyFirewallEvent, Ask, FirewallContext } from './context.ts';
 
 /** How long it may take on a node before the claimant is refused because of that node, ms. */
 const APPLY_MS = 30_000;
-/** Limit on the remembered nodes that hung, some of which may be gone. */
+/** Limit on the remembered nodes that hung; some may be gone. */
 const MOST_REMEMBERED = 50;
 /** Interval between reads while a claimant waits, ms. */
 export const LOOK_EVERY_MS = 2000;
@@ -19,7 +19,7 @@ const nodeOf = (context: FirewallContext, { claimant }: Pick<Ask, 'claimant'>): 
 export const isSameNode = (before: Held | undefined, after: Held | null): boolean =>
   before?.nodes.at(-1)?.providerID === after?.nodes.at(-1)?.providerID;
 
-/** A claimant that is refused because of its node, and is not on it, goes elsewhere: it needs nothing there any more. */
+/** A claimant that is refused because of its node, and is not on it, goes elsewhere: it no longer needs anything there. */
 export function withoutGivenUp(claims: Readonly<Record<ActorId, Held>>, overdue: readonly Ask[]): Readonly<Record<ActorId, Held>> {
   const left = new Set(overdue.filter(({ holder }) => holder === null).map(({ claimant }) => claimant));
   if (left.size === 0) return claims;

@@ -28,7 +28,7 @@ const VERBS: Readonly<Record<AdmissionOperation, string>> = { CREATE: 'create', 
 export const admitIP = ({ operation, user }: AdmissionFacts, operator: string): Verdict =>
   user === operator ? ALLOWED : denied(`user ${user} cannot ${VERBS[operation]} ip objects, only ${operator} is allowed`);
 
-/** None is created any more. For existing ones, in this order: the address is immutable; a migration cannot be stopped once it has changed something; only a Valid one may
+/** New ones are no longer created. For existing ones, in this order: the address is immutable; a migration cannot be stopped once it has changed something; only a Valid one may
  *  start it; its Service is fixed from then on. */
 export const admitVirtualIP = ({ operation, object, oldObject }: AdmissionFacts): Verdict => {
   switch (operation) {

@@ -80,7 +80,7 @@ const withMember = (context: PoolContext, address: Address, change: Partial<Memb
   return member ? { ...context, members: { ...context.members, [address]: { ...member, ...change } } } : context;
 };
 
-/** No assign of the address from before the records were lost is under way any more. */
+/** No assign of the address from before the records were lost is still under way. */
 const withoutToward = (context: PoolContext, address: Address): PoolContext => {
   const { toward, ...member } = context.members[address] ?? {};
   return toward === undefined ? context : { ...context, members: { ...context.members, [address]: member as Member } };
@@ -332,7 +332,7 @@ function startBound(context: PoolContext): Next {
 export function remove(former: PoolContext): Next {
   const { context, effects: begun } = startBound(former);
   const retired = entries(context.members)
-    // An address that was about to move to another account is given back all the same.
+    // An address that was about to move to another account is given back anyway.
     .filter(([address, member]) => !member.retiring || policyFor(context, address) !== 'Retain')
     .map(([address]) => tell(context, address, { type: 'RETIRE', policy: policyFor(context, address) }));
   const effects = [...begun, ...retired, ...givenBack(context)];

@@ -38,7 +38,7 @@ function takeSpec(before: PoolContext, event: SpecObserved): Next {
   const context = observeMarks(before, event.marks);
   const { context: known, checked } = context.exposed ? checkExposed(context, event) : checkUnexposed(context, event);
   const { conflicts, nameOwner } = event;
-  // An invalid spec requests no addresses. During a pause a running address that others have is left to them all the same.
+  // An invalid spec requests no addresses. During a pause a running address that others have is still left to them.
   if (!checked.spec) {
     const named = new Set<string>([...listed(known), ...Object.keys(known.members)]);
     const lost = Object.fromEntries(Object.entries(conflicts).filter(([address]) => named.has(address)));
@@ -136,7 +136,7 @@ export const forgetFacts = (context: PoolContext): Next => next({ ...context, qu
 export const observeClaims = (context: PoolContext, { fullNodes, shared }: ClaimsObserved): Next =>
   staff({ ...context, fullNodes, ...(shared && context.exposed && { exposed: { ...context.exposed, shared } }) });
 
-/** An address that was put elsewhere since leaves no room any more, even if it moves again. */
+/** An address that was put elsewhere since no longer leaves room, even if it moves again. */
 function stillThere({ gaveUp }: PoolContext, observed: readonly ObservedAddress[]): Pick<PoolContext, 'gaveUp'> {
   if (!gaveUp) return {};
   const elsewhere = (each: GaveUp): boolean =>

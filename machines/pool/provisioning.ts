@@ -94,7 +94,7 @@ const mayBeOthers = (context: PoolContext): boolean => {
   return isGuess(context) || (isSpare(context) && unpublished !== null && !runs(context, unpublished));
 };
 
-/** The provider does not know an address of ours that was to be reused, or another owner has it. */
+/** The provider does not know an address of ours that was chosen for reuse, or another owner has it. */
 export const isNotOurs = (context: PoolContext, { kind, unknownOutcome }: JobFailure): boolean =>
   !unknownOutcome && ((isSpare(context) && kind === 'NotFound') || (mayBeOthers(context) && kind === 'Conflict'));
 
@@ -199,7 +199,7 @@ export const interrupt =
   };
 
 /** Waits after a failed step, unless a Job reported as impossible what changed while it ran. A call that certainly took no effect leaves no intent behind, and its failure is
- *  dropped when nothing has to be created any more. */
+ *  dropped when there is no longer anything to create. */
 export const failAcquiring =
   ({ backoff }: PoolSettings) =>
   (context: PoolContext, failure: JobFailure, at: number): Next => {
@@ -280,5 +280,5 @@ function leftText(context: PoolContext): string {
   return `an address may have been made for ${forWhom} at ${provider}${where}; the list that would tell could not be read. If there is one that is attached to nothing, it ${whose}: ${howTo('<address>')}`;
 }
 
-/** The address was announced: the creation is over, and what it created is not ours any more. */
+/** The address was announced: the creation is over, and what it created is no longer ours. */
 export const conclude = (context: PoolContext): Next => acquiring({ ...context, created: usedAgain(context) }, NOT_ACQUIRING);

@@ -69,7 +69,7 @@ export function standingOf(context: PoolContext): Standing {
 /** The granted place is the one in which an address is being created. */
 export const hasBegun = (context: PoolContext): boolean => isMaking(context);
 
-/** It was granted a place that it does not need any more. */
+/** It was granted a place that it no longer needs. */
 export const isIdle = (context: PoolContext): boolean => hasRoom(context) && !isMaking(context) && !asksForAddress(context);
 
 /** Updates the ledger of a namespace and grants places to objects that ask, the oldest first, as long as all their limits have room. A creation under way already has its

@@ -149,7 +149,7 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
   };
 }
 
-/** The API server drops `issuerClass` from stored objects: users who had set it may not find it there any more. */
+/** The API server drops `issuerClass` from stored objects: users who had set it may no longer find it there. */
 const hintFor = ({ className, issuerRef }: Readonly<Record<string, unknown>>): string =>
   className || issuerRef
     ? ''

@@ -161,7 +161,7 @@ export function ipState({ state, context }: AddressView): IPState {
 }
 
 /** What is wrong with the pool, in FLIPOP's words where it has some: FLIPOP's CRDs have no conditions. Null for nothing, and for a DNS record that is not written, because
- *  addresses serve all the same. */
+ *  addresses still serve. */
 const errorIn = (view: PoolView): string | null =>
   poolError(view.context) ?? (ownProblem(view) ?? unverifiedProblem(view))?.message ?? null;
 

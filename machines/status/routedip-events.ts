@@ -100,7 +100,7 @@ export function releaseEvent(
 const OPENED: ReadonlySet<string> = new Set(['Assigning', 'Pruning', 'Stable']);
 const nameOf = (firewall: ActorId): string => firewallOf(firewall).name;
 
-/** Events of the address in a turn: its firewall confirmed that its ports are open, or that nothing unneeded is open for it any more. */
+/** Events of the address in a turn: its firewall confirmed that its ports are open, or that nothing unneeded is still open for it. */
 export function firewallEvents(before: AddressView, after: AddressView): readonly ObjectEvent[] {
   const { address, policy, claimed, epoch, assigned } = after.context;
   const isOpened = before.state === 'FirewallOpening' && OPENED.has(after.state) && epoch === before.context.epoch && opens(after.context);

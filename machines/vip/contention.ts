@@ -49,7 +49,7 @@ const recent = (repairs: readonly number[] = [], at: number): readonly number[] 
 export const withRepair = ({ repairs }: Contended, at: number): readonly number[] =>
   [...recent(repairs, at), at].slice(-MOST_WRITES.overNothing);
 
-/** We have overwritten another controller within the window: a writer that restores our entry may remove it again, and each time would be reported anew. */
+/** We have overwritten another controller within the window: a writer that restores our entry may remove it again, and each time would be reported again. */
 export const isFought = ({ repairs }: Contended, at: number): boolean => recent(repairs, at).length > 0;
 
 /** State once the Service is served, or should not be: cleared, except for the overwrites. */

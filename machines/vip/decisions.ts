@@ -163,8 +163,8 @@ export const leftovers = ({ owned, ref, doomed }: VipContext): readonly Reserved
 
 export const mustYield = (context: VipContext): boolean => context.heard && isAlive(context) && leftovers(context).length > 0;
 
-/** Without our finalizer the Service could go and leave the address orphaned. What is not listed yet is reserved again, unless we have just done so: a cache may show an IP
- *  that was freed before this record began. */
+/** Without our finalizer the Service could go and leave the address orphaned. An address that is not listed yet is reserved again, unless we have just done so: a cache may
+ *  show an IP that was freed before this record began. */
 export const mustReserve = (context: VipContext): boolean =>
   context.heard &&
   isAlive(context) &&

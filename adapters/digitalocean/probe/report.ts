@@ -100,7 +100,7 @@ const counts = (what: string, values: Readonly<Record<string, number>>): Cells =
     .join(', '),
 ];
 
-/** A duration in the largest unit of which it has at least two. */
+/** A duration in the largest unit in which it is at least two. */
 function span(ms: number | null): string {
   if (ms === null) return '';
   if (ms < 2000) return `${Math.round(ms)} ms`;

@@ -32,7 +32,7 @@ export class Pace {
     this.#through();
   }
 
-  /** Nothing about it is due any more. */
+  /** Nothing about it is due from now on. */
   forget(name: string): void {
     for (const table of [this.#due, this.#waiting, this.#resting]) table.delete(name);
   }

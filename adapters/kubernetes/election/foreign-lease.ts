@@ -44,7 +44,7 @@ export class OtherLease {
     this.#client = leaseClient(connection, lease.namespace, this.#timings.renewDeadlineMs / 2, lease.name);
     this.held = this.#holds.promise;
     this.lost = this.#loses.promise;
-    // Avoids an unhandled rejection: there may be no listener yet, or any more.
+    // Avoids an unhandled rejection: there may be no listener yet, or none left.
     this.lost.catch(() => undefined);
   }
 

@@ -30,7 +30,7 @@ export interface SeenPod {
   readonly createdAt: number;
   /** When it must be gone at the latest, ms since the epoch; null unless it is being deleted. */
   readonly goneBy: number | null;
-  /** None of its containers runs any more, or ever will. */
+  /** None of its containers runs now or ever will. */
   readonly ended: boolean;
   /** One of its containers has started at some time. */
   readonly started: boolean;

@@ -52,7 +52,7 @@ export class KubernetesSource implements ClusterSource, Seen {
   readonly #facts: Pace;
   /** Objects with a watch that failed, or works again, since the last flush. */
   readonly #troubled = new Set<string>();
-  /** The last reported hindrance of each object. */
+  /** The last reported obstacle of each object. */
   readonly #hindrances = new Map<string, string>();
   /** The last reported nodes to evacuate. */
   #evacuations: readonly EvacuatedNode[] = [];

@@ -96,7 +96,7 @@ export class HolderMarks {
     for (const known of [this.#bearing, this.#written, this.#marked]) known.clear();
   }
 
-  /** Starts nothing any more, whatever is still wanted: periodic rechecks would keep the process from ending. */
+  /** Starts nothing more, whatever is still wanted: periodic rechecks would keep the process from ending. */
   close(): void {
     this.forget();
     this.#closed = true;

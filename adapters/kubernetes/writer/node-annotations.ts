@@ -64,7 +64,7 @@ export class NodeAnnotations {
   readonly #wants = new Map<string, readonly Want[]>();
   /** By place. */
   readonly #written = new Map<string, Written>();
-  /** Places that no pool wants any more: their last writes are soon forgotten. */
+  /** Places that no pool wants now: their last writes are soon forgotten. */
   readonly #unwanted = new Set<string>();
   readonly #turns = new Turns();
 
@@ -178,7 +178,7 @@ export class NodeAnnotations {
     return wanted;
   }
 
-  /** Checks only unwanted places instead of all written ones, of which there may be thousands. */
+  /** Checks only unwanted places instead of all written ones: there may be thousands of those. */
   #sweep(unwanted: Set<string>): void {
     for (const place of unwanted) {
       const written = this.#written.get(place);

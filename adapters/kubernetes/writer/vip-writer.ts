@@ -252,7 +252,7 @@ export class KubernetesVipWriter implements VipWriter {
     return present;
   }
 
-  /** The IP of that name, created now or found, whoever owns it. @throws ApiError Conflict when it came and went: the next try creates it */
+  /** The IP of that name, created now or found, regardless of who owns it. @throws ApiError Conflict when it came and went: the next try creates it */
   async #standing(what: string, name: string, body: object, fence: Fence): Promise<{ readonly ip: ReservedIP; readonly present: unknown }> {
     const created = await this.#create(what, body, fence);
     const present = created ?? (await this.#get(ipPath(name)));

@@ -84,7 +84,7 @@ export const webhookConfiguration = (connection: Connection, name: string, opera
   /** Whether the API server supports matchConditions; null until one was sent. */
   let knowsConditions: boolean | null = null;
 
-  /** Null when it cannot be determined now: the CA bundle is written all the same. */
+  /** Null when it cannot be determined now: the CA bundle is written anyway. */
   const others = async (): Promise<Condition | null> => {
     const user = knowsConditions === false ? null : await operator().catch(() => null);
     // A JSON string literal is a valid CEL string literal.
