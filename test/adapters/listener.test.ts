@@ -10,7 +10,7 @@ import { type Listener, listen } from '../../adapters/listener/listen.ts';
 import { accessTo } from '../../adapters/telemetry/access.ts';
 import { startTelemetryServer } from '../../adapters/telemetry/server.ts';
 import { GARBAGE } from '../fuzz/named.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { recordedLog } from './kubernetes/support.ts';
 
 const BIND = { host: '127.0.0.1', port: 0 };
@@ -151,7 +151,7 @@ describe.each(Object.keys(LISTENERS))('%s', (name) => {
     });
     const ended = () => sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length;
     for (const socket of sockets) socket.resume();
-    await waitFor('those that are too many are ended', () => ended() >= 400 - 256, 8_000);
+    await waitFor('those that are too many are ended', () => ended() >= 400 - 256, PATIENCE_MS);
     const before = performance.now();
     await stands();
     expect(performance.now() - before).toBeLessThan(1_000);
