@@ -6,12 +6,13 @@ import { pathToFileURL } from 'node:url';
 import { ROOT } from '../tools/root.mjs';
 import { jobOf } from './apart.ts';
 
-/** Where modules stood in builds of before the rooms, by where they stand now. */
-const FORMER: Readonly<Record<string, string>> = {
+/** Where modules stood in earlier builds, by where they stand now. */
+const FORMER: Readonly<Record<string, string | readonly string[]>> = {
   'actors/controllers/chart-registry': 'actors/catalogue',
   'actors/ports/settings': 'actors/settings',
   'actors/runtime/charts': 'actors/charts',
   'actors/runtime/step': 'actors/step',
+  'machines/model/actor-id': ['actors/runtime/charts', 'actors/charts'],
   'machines/model/matching': 'machines/match',
   'machines/vip/ip-group': 'machines/segment',
 };
@@ -26,7 +27,10 @@ registerHooks({
     const found = next(specifier, context);
     const module = found.url.startsWith(HERE) ? OPERATOR.exec(found.url.slice(HERE.length))?.[1] : undefined;
     if (module === undefined) return found;
-    const file = [module, FORMER[module] ?? module].map((each) => join(sources, `${each}.ts`)).find(existsSync);
+    const file = [module, FORMER[module] ?? []]
+      .flat()
+      .map((each) => join(sources, `${each}.ts`))
+      .find(existsSync);
     if (file === undefined) throw new Error(`it has no ${module}.ts`);
     return { ...found, url: pathToFileURL(file).href };
   },
