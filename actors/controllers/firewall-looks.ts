@@ -8,10 +8,10 @@ import type { Log } from '../ports/observers.ts';
 import type { ActorRecord } from '../ports/records.ts';
 import type { Cells } from '../runtime/cell-registry.ts';
 import { firewallBegin } from '../runtime/shared-state.ts';
+import { isHalted } from './annotations.ts';
 import { firewallNews, versionsOf } from './drift.ts';
 import type { ObservedPools } from './pool-cache.ts';
 import { claimantsOf } from './record-view.ts';
-import { isHalted } from './requests.ts';
 
 export interface FirewallLooksPorts {
   readonly cells: Cells;

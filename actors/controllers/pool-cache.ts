@@ -20,6 +20,7 @@ import type { PoolObject } from '../ports/cluster.ts';
 import { inSlices } from '../ports/in-slices.ts';
 import type { Namespaces } from '../ports/namespaces.ts';
 import type { Settings } from '../ports/settings.ts';
+import { DELETE_ADOPTED, isCareful, isHalted, marksOn } from './annotations.ts';
 import { addressesIn, Claims, type ClaimsPorts, namedBeside, registryFor, restoredAddress } from './claims.ts';
 import { ObservedPolicies } from './class-cache.ts';
 import { classInUseBy } from './class-in-use.ts';
@@ -27,7 +28,6 @@ import { Groups } from './groups.ts';
 import type { OperatorCredentials } from './operator-credentials.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { poolContextIn } from './record-view.ts';
-import { DELETE_ADOPTED, isCareful, isHalted, marksOn } from './requests.ts';
 
 /** The pools, the node record sets and their facts as last observed, on every replica: a new leader starts from here. */
 export class ObservedPools {

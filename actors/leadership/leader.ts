@@ -1,13 +1,13 @@
 import { actorOf, isPool, isRecordSet, isRoutedIP, isVip, isVirtualIP, kindOf } from '../../machines/model/actor-id.ts';
 import type { ActorId, Address } from '../../machines/model/types.ts';
 import { rightTaken } from '../../machines/pool/creation.ts';
+import { isForced, isReleased } from '../controllers/annotations.ts';
 import type { ObservedPools } from '../controllers/pool-cache.ts';
 import { isBare, isUnprimed, lostBy, specFact, uidOf } from '../controllers/pool-facts.ts';
 import type { ProviderList } from '../controllers/provider-list.ts';
 import { ProviderLists } from '../controllers/provider-sync.ts';
 import type { Quota } from '../controllers/quota.ts';
 import { poolContextIn } from '../controllers/record-view.ts';
-import { isForced, isReleased } from '../controllers/requests.ts';
 import { SharedChanges } from '../controllers/shared-changes.ts';
 import type { PoolObject } from '../ports/cluster.ts';
 import type { ProviderDirectory } from '../ports/directory.ts';

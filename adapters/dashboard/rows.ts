@@ -1,4 +1,5 @@
 import type { ActorRecord } from '../../actors/ports/records.ts';
+import { isRoutedIP } from '../../machines/model/actor-id.ts';
 import { type Fields, fieldsOf } from '../../machines/model/types.ts';
 
 /** One actor as a row of the table. */
@@ -41,7 +42,7 @@ export function rowOf(actor: string, record: ActorRecord, since: number | null):
     chart: record.chart,
     name: textOf(context.address) || serviceOf(actor) || lastSegment(actor),
     pool: /^(?:pool|rip)\/([^/]+\/[^/]+)/.exec(actor)?.[1] ?? '',
-    isRouted: actor.startsWith('rip/'),
+    isRouted: isRoutedIP(actor),
     state: statePath(record.snapshot.value),
     node: nodeOf(actor, context, claims),
     ports: portsOf(context, claims),
@@ -73,7 +74,7 @@ function nodeOf(actor: string, context: Fields, claims: readonly Fields[]): stri
   const held = nameOf(context.elected) || nameOf(context.assigned);
   if (held !== '') return held;
   // A pool has many addresses; a RoutedIP has one.
-  const members = actor.startsWith('rip/') ? Object.values(fieldsOf(context.members)) : [];
+  const members = isRoutedIP(actor) ? Object.values(fieldsOf(context.members)) : [];
   const claimed = claims.flatMap(({ nodes }) => (Array.isArray(nodes) ? nodes : []));
   return sorted([...members.map((member) => nameOf(fieldsOf(member).node)), ...claimed.map(nameOf)]).join(', ');
 }

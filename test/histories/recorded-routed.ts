@@ -1,4 +1,4 @@
-import { FORCE_RELEASE } from '../../actors/controllers/requests.ts';
+import { FORCE_RELEASE } from '../../actors/controllers/annotations.ts';
 import { ProviderError } from '../../actors/ports/errors.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import type { Json } from '../../actors/ports/records.ts';
